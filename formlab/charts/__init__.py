@@ -1,7 +1,7 @@
 """Charts and display objects: each is made from a frame and shown in JupyterLab and in reports.
 
 A notebook filters and groups a frame and gives it to one of the generic charts: `dots`, `bars`,
-`stacked`, `lines`, `heatmap`, `surface`, `table`, with a `caption` above. The others are short
+`lines`, `heatmap`, `surface`, `table`, with a `caption` above. The others are short
 calls of these that several notebooks share.
 """
 
@@ -22,9 +22,11 @@ HOMES = {
         "show_answered show_causes show_scores show_surface status_table"
     ),
     "charts.header": "Card Cards first_screen right_of score_cards",
-    "charts.marks": "bars dots heatmap lines stacked surface",
-    "charts.published": "beside cited defined paper_table published",
-    "charts.words": "Caption ELSEWHERE OWN PUBLISHED Table caption note sentences show span table",
+    "charts.marks": "bars dots heatmap lines surface",
+    "charts.words": (
+        "Caption OWN PUBLISHED Table beside caption cited defined note paper_table "
+        "published sentences show table"
+    ),
 }
 __all__ = sorted(["CHARTS", "theme", *" ".join(HOMES.values()).split()])
 

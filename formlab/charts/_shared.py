@@ -20,7 +20,7 @@ from formlab.analysis.overview import cause_counts, rungs, runs
 from formlab.analysis.summarise import surface as surface_of
 from formlab.charts import theme
 from formlab.charts.escaping import clean
-from formlab.charts.marks import dots, lines, stacked, surface
+from formlab.charts.marks import bars, dots, lines, surface
 from formlab.charts.words import WORDING, Caption, Table, note, sentences, show, table
 from formlab.errors import NotAvailable
 from formlab.folders import Evaluation
@@ -29,16 +29,22 @@ from formlab.trees import unescape
 # The other reports of its folder: a JSON object of name to ``benchmark:split:system`` of each
 # evaluation; reports of the project's samples have none.
 LINKS_VARIABLE = "FORMLAB_REPORTS"
-# The most lines that are shown of a form, and of kept nodes that follow each other.
-LINES, UNFOLDED = 60, 3
+SAY = WORDING["say"]
+# The most lines that are shown of a form, and of kept nodes that follow each other; how a label is
+# indented, at the most, and how long it may be.
+_LINES, _UNFOLDED = 60, 3
 _INDENT, _DEEPEST, _CHARACTERS = "\u2003", 9, 60
+
+
+def _worded(frame: pl.DataFrame, look: str, **more: Any) -> Table | Caption:
+    """A table whose columns, headings and notes stand in ``assets/wording.toml``."""
+    return table(frame, *WORDING["columns"][look].split(), **WORDING.get(look, {}), **more)
 
 
 def status_table(evaluation: Evaluation) -> Table | Caption:
     """Counts of pages, fields, questions … by level, status of the answer and outcome."""
-    counts = evaluation.cases.group_by("level", "status", "outcome").agg(
-        cases=pl.len(), documents=pl.col("doc_id").n_unique()
-    )
+    counts = evaluation.cases.group_by("level", "status", "outcome")
+    counts = counts.agg(cases=pl.len(), documents=pl.n_unique("doc_id"))
     return table(counts.sort("level", "cases", "status", descending=[True, True, False]))
 
 
@@ -50,12 +56,10 @@ def notes_table(evaluation: Evaluation) -> Table | Caption:
     return table(rows, empty="No irregularity was noted.")
 
 
-def show_answered(
-    evaluation: Evaluation, say: str = "What was scored, by status and outcome."
-) -> None:
+def show_answered(evaluation: Evaluation, say: str = SAY["answered"]) -> None:
     """Display `status_table` and `notes_table`, each under its caption."""
     show(say, status_table(evaluation))
-    show("What was inferred from the files, and what is odd in them.", notes_table(evaluation))
+    show(SAY["notes"], notes_table(evaluation))
 
 
 def show_surface(
@@ -77,24 +81,17 @@ def show_surface(
     grid = surface_of(evaluation, metric, "n_fields", y, bins={"n_fields": cuts}, **draws)
     titles = {"x_value": size, "y_value": WORDING["types"].get(y, y)}
     name = metrics.title(metric)
-    say = (
-        f"{name[:1].upper()}{name[1:]} of {evaluation.system}: a low corner is where it "
-        "fails; a cell without cases stays empty."
-    )
+    say = SAY["surface"].format(f"{name[:1].upper()}{name[1:]}", evaluation.system)
     show(say, *surface(grid, "x_value", "y_value", metric=metric, titles=titles))
 
 
-def cause_table(cases: pl.DataFrame, *, pages: bool = True) -> Table | Caption:
-    """Each cause with its stage, its cases, their share, and what to try.
-
-    Without `pages` what to try says nothing of images.
-    """
-    columns = ("stage", "cause", "cases", "share", "try")
-    return table(_causes(cases, pages), *columns, **WORDING["causes"])
+def cause_table(cases: pl.DataFrame) -> Table | Caption:
+    """Each cause with its stage, its cases, their share, and what to try."""
+    return _worded(_causes(cases), "causes")
 
 
-def _causes(cases: pl.DataFrame, pages: bool) -> pl.DataFrame:
-    """The counts of causes, each with its name in words beside it."""
+def _causes(cases: pl.DataFrame, *, pages: bool = True) -> pl.DataFrame:
+    """The counts of causes, each with its name in words; without `pages` no advice on images."""
     name = pl.col("cause").str.replace_all("_", " ")
     return cause_counts(cases, pages=pages).with_columns(name, of_cause="cause")
 
@@ -105,29 +102,26 @@ def show_causes(say: str, cases: pl.DataFrame, of: Evaluation, **more: Any) -> N
     `say` and `more` are the caption of the bars, as of `charts.show`. Where no pages were read, no
     advice is on images.
     """
-    look = WORDING["causes"] | WORDING["cause_bars"]
-    show(say, stacked(_causes(cases, has_pages(of)), "cause", "cases", **look), **more)
-    show("What to try for each cause.", cause_table(cases, pages=has_pages(of)))
+    counts, look = _causes(cases, pages=has_pages(of)), WORDING["causes"] | WORDING["cause_bars"]
+    show(say, bars(counts, "cause", "cases", **look), **more)
+    show(SAY["causes"], _worded(counts, "causes"))
 
 
 def scores_table(summary: pl.DataFrame) -> Table | Caption:
     """The scores of a summary, pooled and as means of documents, with intervals and counts."""
     # What few scores have is a column only where one of them has it.
     some = pl.col("n_reader", "n_ambiguous").replace(0, None)
-    rows = tables.readable(summary).with_columns(some)
-    columns = "level slice metric average value ci_low ci_high n_docs n_cases n_missing n_undefined"
-    return table(rows, *columns.split(), "n_reader", "n_ambiguous", **WORDING["scores"])
+    return _worded(tables.readable(summary).with_columns(some), "scores")
 
 
 def show_scores(summary: pl.DataFrame, *, more: str = "") -> None:
     """Display `scores_table` under a caption that ends in `more`."""
-    show("Every score, of all and by slice.", scores_table(summary), more=more)
+    show(SAY["scores"], scores_table(summary), more=more)
 
 
 def runs_table(evaluations: Sequence[Evaluation], **look: Any) -> Table | Caption:
     """Evaluations with their settings, documents and values, and what became of these."""
-    columns = "system settings documents answered values right wrong missing"
-    return table(runs(evaluations), *columns.split(), **look)
+    return _worded(runs(evaluations), "runs", **look)
 
 
 def page_error_bars(pages: pl.DataFrame) -> Any:
@@ -135,7 +129,7 @@ def page_error_bars(pages: pl.DataFrame) -> Any:
     look, index = WORDING["page_errors"], ["doc_id", "words", "wer"]
     pages = pages.rename({"order": "out of order"})
     long = pages.unpivot([*look["colours"]], index=index, variable_name="error", value_name="rate")
-    return stacked(long, "doc_id", "rate", colour="error", percent=False, **look)
+    return bars(long, "doc_id", "rate", **look)
 
 
 def ladder_lines(summary: pl.DataFrame, *, by: str) -> Any:
@@ -143,7 +137,7 @@ def ladder_lines(summary: pl.DataFrame, *, by: str) -> Any:
 
     Lines that cross mean that the ranking depends on how strictly one judges.
     """
-    return lines(rungs(summary, by), "rung", colour="slice_value", **WORDING["ladder"])
+    return lines(rungs(summary, by), "rung", **WORDING["ladder"])
 
 
 def findings_table(
@@ -156,62 +150,54 @@ def findings_table(
     formlab's own if left out. A finding links to the report of its own evaluations where one was
     built in the same folder.
     """
-    pages = pl.Series("report", [_report_of(one, reports) for one in findings], pl.String)
-    shown = finding_table(findings).with_columns(pages, pl.col("p_adjusted").fill_nan(None))
-    columns = "finding effect ci_low ci_high n_docs n_cases p_adjusted report"
-    return table(shown, *columns.split(), sparse=True, cases={}, **WORDING["findings"])
-
-
-def _report_of(finding: Finding, reports: Mapping[str, str]) -> str | None:
-    """The page of the fewest evaluations that has all of a finding's, else that of the sample."""
     built = json.loads(os.environ.get(LINKS_VARIABLE) or "{}")
-    notebook = reports.get("systems" if finding.systems else finding.benchmark, "--")
-    own = {
+    pages = []
+    for one in findings:
+        notebook = reports.get("systems" if one.systems else one.benchmark, "--")
         # Systems of one name are numbered where they are compared.
-        f"{finding.benchmark}:{finding.split}:{re.sub(r' [(][0-9]+[)]$', '', name)}"
-        for name in finding.systems or (finding.system,)
-    }
-    stem = notebook.rstrip("-")
-    named = [n for n in built if n.partition("--")[0] == stem and own <= set(built[n])]
-    named = named or [n for n in (notebook,) if n in built and not built[n]]
-    return f"{min(named, key=lambda n: (len(built[n]), n))}.html" if named else None
+        systems = [re.sub(r" [(][0-9]+[)]$", "", name) for name in one.systems or [one.system]]
+        own = {f"{one.benchmark}:{one.split}:{name}" for name in systems}
+        # That of the fewest evaluations which has all of the finding's, else that of the sample.
+        stem = notebook.rstrip("-")
+        named = [n for n in built if n.partition("--")[0] == stem and own <= set(built[n])]
+        named = named or [n for n in (notebook,) if built.get(n) == []]
+        pages.append(min(named, key=lambda n: (len(built[n]), n), default=None))
+    report = pl.Series(pages, dtype=pl.String) + ".html"
+    shown = finding_table(findings).with_columns(pl.col("p_adjusted").fill_nan(None), report=report)
+    return _worded(shown, "findings", sparse=True, cases={})
 
 
-def label_corrections(
-    evaluations: Sequence[Evaluation], verdicts: str | Path, **draws: int
-) -> tuple[Caption | Table, ...]:
+def label_corrections(evaluations: Sequence[Evaluation], verdicts: str | Path, **draws: int) -> Any:
     """A caption and a table of the scores as labelled, and without the label errors found.
 
     `verdicts` is a file or folder of decisions, or empty; the splits of one system are pooled. A
     note instead where there are no verdicts, or nothing can be scored again.
     """
-    none = (note(WORDING["corrections"]["none"]),)
-    if not str(verdicts):
-        return none
-    # A path that somebody named is to be there.
-    audit = decided.read(verdicts).filter(pl.col("decision").is_in(list(decided.LABEL_AUDIT)))
-    several = [one for one in evaluations if one.benchmark in audit["benchmark"]]
+    of, several = WORDING["corrections"], []
+    if str(verdicts):
+        # A path that somebody named is to be there.
+        audit = decided.read(verdicts).filter(pl.col("decision").is_in([*decided.LABEL_AUDIT]))
+        several = [one for one in evaluations if one.benchmark in audit["benchmark"]]
     if not several:
-        return none
+        return (note(of["none"]),)
     try:
         scores, counts = corrected_scores(several, audit, **draws)
     except NotAvailable as error:
         return (note(f"Scores without label errors: {error}"),)
-    done = "; ".join(f"{name.replace('_', ' ')}: {count:,}" for name, count in counts.items())
+    done = "; ".join(f"{word(name)}: {count:,}" for name, count in counts.items())
     text = sentences("Scores with and without the labels found wrong, all scored again", done)
     over = Caption(text, label="Table", settings=f"verdicts={decided.version(audit)}")
-    return over, table(scores, titles=WORDING["corrections"]["titles"])
+    return over, table(scores, titles=of["titles"])
 
 
 def named(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows of comparisons with `what`, the metric and slice, and `pair`: ``first → second``."""
     texts = []
     for row in rows.iter_rows(named=True):
-        is_outcome = row["metric"] == OUTCOME
-        title = "fields right" if is_outcome else metrics.title(row["metric"], row.get("average"))
-        whole = [] if is_outcome else [f"all {row['level']}s"]
-        of = [f"{row['slice_by']} {row['slice_value']}"] if row["slice_by"] else whole
-        texts.append(word(", ".join([title, *of])))
+        of, over = ["fields right"], f"{row['slice_by']} {row['slice_value']}"
+        if row["metric"] != OUTCOME:
+            of = [metrics.title(row["metric"], row.get("average")), f"all {row['level']}s"]
+        texts.append(word(", ".join([of[0], over] if row["slice_by"] else of)))
     pair = pl.format("{} → {}", "system_a", "system_b")
     return rows.with_columns(pl.Series("what", texts, dtype=pl.String), pair=pair)
 
@@ -243,81 +229,57 @@ def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
     """
     rows = named(matrix.filter(pl.col("slice_by").is_null() | (pl.col("slice_by") == by)))
     slices = pl.col("slice_value").str.replace_all("_", " ").fill_null("all fields")
-    columns = "pair slice both_right only_a only_b both_wrong difference ci_low ci_high p_holm"
-    columns = [*columns.split(), "n_docs"]
-    return table(rows.with_columns(slice=slices), *columns, **WORDING["flips"])
+    return _worded(rows.with_columns(slice=slices), "flips")
 
 
 def comparison_table(rows: pl.DataFrame) -> Table | Caption:
-    """Differences with intervals, p after them, and the least that could be shown.
-
-    `rows` are from `formlab.compare`.
-    """
-    columns = "pair what value_a value_b difference ci_low ci_high better p p_holm"
-    columns = [*columns.split(), "least_difference", "n_docs", "n_cases"]
-    fold = f"All {rows.height:,} comparisons"
-    return table(named(rows), *columns, fold=fold, **WORDING["comparisons"])
+    """Differences from `formlab.compare` with intervals, p, and the least that could be shown."""
+    return _worded(named(rows), "comparisons", fold=f"All {rows.height:,} comparisons")
 
 
-def edit_trees(
-    cases: pl.DataFrame, sizes: pl.DataFrame, *, limit: int = 3
-) -> list[Caption | Table]:
+def edit_trees(cases: pl.DataFrame, sizes: pl.DataFrame, *, limit: int = 3) -> list[Any]:
     """A caption and a table of lines for each of the `limit` forms with the largest distance.
 
     `sizes` are tree edit distances with `nodes`, `given` and `similarity`, the largest first. A
     line has the gold and the predicted label, indented by their depth, and the edit in bold; kept
     nodes without an edit at or below them are folded where several follow each other.
     """
-    worst = sizes.filter(pl.col("distance") > 0).head(limit)
-    if not worst.height:
-        return [note("No tree differs from its gold.")]
+    worst = tables.readable(sizes.filter(pl.col("distance") > 0).head(limit))
     shown: list[Caption | Table] = []
-    for row in tables.readable(worst).to_dicts():
-        lines = list(_lines(cases.filter(doc_id=row["doc_id"])))
-        text = (
-            f"{clean(row['doc_id'], limit=120)}: {row['nodes']:,} nodes in the gold tree, "
-            f"{row['given']:,} predicted; {metrics.title('tree_edit_distance')} "
-            f"{row['distance']:.2f}, similarity {row['similarity']:.2f}"
-        )
+    for row in worst.iter_rows(named=True):
         schema = dict.fromkeys(("gold", "edit", "predicted"), pl.String)
-        frame = pl.DataFrame(lines, schema=schema, orient="row")
-        strong = [(at, "edit") for at in range(frame.height)]
-        shown.append(Caption(sentences(text), label="Table", settings=row.get("settings")))
-        shown.append(table(frame, strong=strong, cases={}, rows=LINES))
-    return shown
+        lines = pl.DataFrame(_lines(cases.filter(doc_id=row["doc_id"])), schema)
+        text = SAY["tree"].format(**row | {"doc_id": clean(row["doc_id"], limit=120)})
+        strong = [(at, "edit") for at in range(lines.height)]
+        over = Caption(sentences(text), label="Table", settings=row.get("settings"))
+        shown += [over, table(lines, strong=strong, cases={}, rows=_LINES)]
+    return shown or [note("No tree differs from its gold.")]
 
 
-def _lines(cases: pl.DataFrame) -> Iterator[tuple[str | None, str, str | None]]:
+def _lines(cases: pl.DataFrame) -> Iterator[dict[str, str | None]]:
     """Gold label, edit and predicted label of each line; what is absent on a side is None."""
     nodes = cases.filter(pl.col("subtype").is_in([*theme.EDIT_COLOURS]), level="node")
-    rows = nodes.select("path", "pred_path", "depth", "gold", "pred", op="subtype").to_dicts()
-    edited = [
-        row[side] or "" for row in rows for side in ("path", "pred_path") if row["op"] != "kept"
-    ]
+    rows, sides = nodes.rename({"subtype": "edit"}).to_dicts(), ("path", "pred_path")
+    edited = [row[side] or "" for row in rows for side in sides if row["edit"] != "kept"]
+    above = {path[:at] for path in edited for at, sign in enumerate(path) if sign == "/"}
 
-    def is_needed(row: Mapping[str, Any]) -> bool:
-        above = f"{row['path']}/", f"{row['pred_path']}/"
-        return row["op"] != "kept" or any(path.startswith(above) for path in edited)
+    def is_plain(row: Mapping[str, Any]) -> bool:
+        return row["edit"] == "kept" and not above & {row["path"], row["pred_path"]}
 
-    for needed, group in itertools.groupby(rows, is_needed):
+    for plain, group in itertools.groupby(rows, is_plain):
         run = list(group)
-        if not needed and len(run) > UNFOLDED:
-            folded = _label(f"⋯ {len(run)} kept", min(row["depth"] for row in run))
-            yield folded, "", folded
-            continue
+        if plain and len(run) > _UNFOLDED:
+            few = dict.fromkeys(("gold", "pred"), f"⋯ {len(run)} kept")
+            run = [{"edit": "kept", "depth": min(row["depth"] for row in run)} | few]
         for row in run:
-            text = row["pred"]
-            if row["op"] == "moved":
-                parent = unescape(row["pred_path"].rpartition("/")[0].rpartition("/")[2])
-                text = f"{text} (now in {parent or 'the form'})"
-            gold, pred = (_label(label, row["depth"]) for label in (row["gold"], text))
-            yield gold, row["op"].replace("kept", ""), pred
-
-
-def _label(text: str | None, depth: int) -> str | None:
-    """A name as one short line at its depth."""
-    if text is None:
-        return None
-    line = clean(" ".join(text[:400].split()))
-    line = line if len(line) <= _CHARACTERS else f"{line[: _CHARACTERS - 1]}…"
-    return _INDENT * (min(depth, _DEEPEST) - 1) + (line or "(no name)")
+            predicted = row["pred"]
+            if row["edit"] == "moved":
+                parent = unescape(row["pred_path"].split("/")[-2])
+                predicted = f"{predicted} (now in {parent or 'the form'})"
+            line = {"edit": row["edit"].replace("kept", "")}
+            indent = _INDENT * (min(row["depth"], _DEEPEST) - 1)
+            for side, label in (("gold", row["gold"]), ("predicted", predicted)):
+                text = " ".join((label or "").split()) or "(no name)"
+                text = text if len(text) <= _CHARACTERS else f"{text[: _CHARACTERS - 1]}…"
+                line[side] = None if label is None else indent + clean(text)
+            yield line

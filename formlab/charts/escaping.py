@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+# What is made of a string and the name it stands under.
+Text = Callable[[str, str | None], str]
 _CUT = 20_000
 # plotly lays a text out sign by sign: one of 40,000 takes a reader's browser half a minute.
 _LABEL = 1_000
@@ -61,12 +63,7 @@ def name(text: str) -> str:
     return _drawn(text).translate(_LOOKALIKES)
 
 
-def data(
-    value: Any,
-    *,
-    text: Callable[[str, str | None], str] = lambda text, _: clean(text, limit=None),
-    key: str | None = None,
-) -> Any:
+def data(value: Any, *, text: Text | None = None, key: str | None = None) -> Any:
     """A JSON value for a page: finite, without keys that reach prototypes.
 
     `text` is applied to every string and the name it stands under, and to names.
@@ -74,6 +71,7 @@ def data(
     >>> data({"__proto__": 1, "x": [float("nan"), "a"]})
     {'x': [None, 'a']}
     """
+    text = text or (lambda text, _: clean(text, limit=None))
     if isinstance(value, dict):
         named = ((str(name), text(str(name), None), item) for name, item in value.items())
         return {
@@ -99,7 +97,7 @@ def figure(value: dict[str, Any]) -> dict[str, Any]:
     """
     value = data(value, text=_literal)
     if isinstance(layout := value.get("layout"), dict):
-        for name in [n for n in layout if n in {"images", "template"} or n.startswith("map")]:
+        for name in filter(re.compile("(images|template)$|map").match, [*layout]):
             del layout[name]
     return value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import polars as pl
 
@@ -21,8 +21,7 @@ _CARDS, _FINDINGS, _NAMED = 4, 5, 3
 Row = Mapping[str, Any]
 
 
-@dataclasses.dataclass(frozen=True)
-class Card:
+class Card(NamedTuple):
     """One number and what it means: `note` says of how many, or between which bounds."""
 
     label: str
@@ -34,8 +33,8 @@ class Card:
 class Cards(Shown):
     """Number cards under one sentence; the header of a report with findings and runs below.
 
-    The first `Cards` of a notebook stands for its report in the index. With `lead` the sentence is
-    that of the first of `findings`, as from `first_screen`; many `runs` are folded away.
+    The first `Cards` of a notebook stands for its report in the index. A sentence that is the first
+    of `findings`, as from `first_screen`, is not said again; many `runs` are folded away.
 
     >>> print(Cards([Card("Exact", 0.5, "n = 8")], finding="Half the fields are right."))
     Half the fields are right.
@@ -47,29 +46,18 @@ class Cards(Shown):
     finding: str = ""
     findings: Sequence[Row] = ()
     runs: Sequence[str] = ()
-    lead: bool = False
 
-    def _data(self) -> dict[str, Any]:
-        return vars(self) | {"cards": [vars(c) | {"value": cell(c.value)} for c in self.cards]}
-
-    def __str__(self) -> str:
-        lines = [self.finding]
-        lines += [f"{c.label}: {cell(c.value)}" + f" ({c.note})" * bool(c.note) for c in self.cards]
-        lines += [f"- {sentences(row['claim'], row['effect'])}" for row in self.findings]
-        return "\n".join(clean(line, limit=2_000) for line in (*lines, *self.runs) if line)
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the templates take, the values of cards as text."""
+        return vars(self) | {"cards": [c._asdict() | {"value": cell(c.value)} for c in self.cards]}
 
 
-def score_cards(
-    rows: pl.DataFrame,
-    titles: Mapping[str, str],
-    *,
-    names: Sequence[str] = (),
-    more: Sequence[Card] = (),
-) -> Cards:
+def score_cards(rows: pl.DataFrame, titles: Mapping[str, str], names: Sequence[str] = ()) -> Cards:
     """A card for each row of these metrics that has a value, with its interval and counts.
 
     Cards stand in the order of `titles`; rows of metrics without a title are left out. `names` are
-    columns whose value tells apart the cards of one metric, `more` are cards that follow.
+    columns whose value tells apart the cards of one metric.
 
     >>> row = {"system": "ocr", "metric": "cer", "value": 0.25, "ci_low": 0.2, "ci_high": 0.3,
     ...     "n_docs": 9, "n_cases": 80}
@@ -83,12 +71,12 @@ def score_cards(
         values = ", ".join(clean(row[name], limit=60) for name in names if row[name])
         label = titles[row["metric"]] + f" of {values}" * bool(values)
         cards.append(Card(label, row["value"], span(row)))
-    return Cards([*cards, *more])
+    return Cards(cards)
 
 
 def first_screen(
     results: Sequence[Evaluation],
-    findings: Finding | Sequence[Finding] = (),
+    findings: Sequence[Finding] = (),
     *,
     cards: Cards | Sequence[Card] | None = None,
     sentence: str = "",
@@ -104,27 +92,21 @@ def first_screen(
     >>> print(first_screen([]))
     Nothing was scored.
     """
-    findings = [findings] if isinstance(findings, Finding) else list(findings)
     counts = runs(results).to_dicts()
     # What all evaluations have in common is not named again and again.
     several = len({(row["benchmark"], row["split"]) for row in counts}) > 1
     named = ["system", *["benchmark"] * several] * (len(counts) > 1)
     held = [(place, finding) for place, finding in enumerate(findings, 1) if finding.holds]
     shown = [_finding(finding, place, named) for place, finding in held[:_FINDINGS]]
-    lead = bool(shown) and not sentence
     scored = [(row, of) for row in counts if (of := _scored(row))]
-    if not sentence and shown:
-        sentence = shown[0]["claim"]
-    elif not sentence and scored:
-        texts = (": ".join(filter(None, [_name(row, named), of[1]])) for row, of in scored)
-        sentence = findings[0].claim if findings else "; ".join([*texts][:_NAMED])
+    texts = [": ".join(filter(None, [_name(row, named), of[1]])) for row, of in scored]
+    claims = [row["claim"] for row in shown] or [one.claim for one in findings if scored]
+    sentence = sentence or [*claims, "; ".join(texts[:_NAMED])][0] or "Nothing was scored"
     if cards is None:
         cards = [Card(_name(row, named or ["system"]), *of) for row, of in scored]
     made = cards.cards if isinstance(cards, Cards) else cards
     lines = [_run(row, one) for row, one in zip(counts, results, strict=True)]
-    return Cards(
-        list(made)[:_CARDS], sentences(sentence or "Nothing was scored"), shown, lines, lead
-    )
+    return Cards(list(made)[:_CARDS], sentences(sentence), shown, lines)
 
 
 def _name(row: Row, named: Sequence[str] = ("system", "benchmark")) -> str:
@@ -170,8 +152,7 @@ def _finding(finding: Finding, place: int, named: Sequence[str]) -> dict[str, An
         size = f"{size} {finding.measure}" if share else f"{finding.measure} {size}"
         interval = f", 95 % interval {' to '.join(ends)}" * (not math.isnan(finding.ci_low))
         n = counted(finding.n_docs, "document")
-        if finding.about != "pages" and finding.n_cases:
-            n = f"{finding.n_cases:,} in {n}"
+        n = f"{finding.n_cases:,} in {n}" if finding.about != "pages" and finding.n_cases else n
         # What the sentence says is not said twice.
         effect = f"{size.strip()}{interval}, " * ("interval" not in claim) + f"n = {n}"
     if where and not claim.startswith(f"{where} "):
@@ -193,14 +174,13 @@ def right_of(system: str, cases: pl.DataFrame, by: str | None = None, *, of: str
     'ocr has 2 of 3 fields right: date 2 of 2, mark 0 of 1'
     """
     cases = cases.drop_nulls("gold").filter(pl.col("outcome").ne_missing("unscored"))
-    counts = {"right": (pl.col("outcome") == "match").sum(), "n": pl.len()}
+    counts = {"right": (pl.col("outcome") == "match").sum(), "n": pl.len().cast(int)}
     right, n = cases.select(**counts).row(0)
     text = f"{clean(system, limit=60)} has {right:,} of {n:,} {of} right" * (n > 0)
     if by is None or cases[by].drop_nulls().n_unique() < 2:
         return text
     parts = cases.drop_nulls(by).group_by(by).agg(**counts)
-    order = pl.col("right") / pl.col("n"), "n", by
-    parts = parts.sort(*order, descending=[True, True, False]).iter_rows()
+    parts = parts.sort(-(pl.col("right") / pl.col("n")), -pl.col("n"), by).iter_rows()
     named = [f"{clean(str(p), limit=60) or '–'} {right:,} of {n:,}" for p, right, n in parts]
     # Of many parts the two ends are named.
     named = named if len(named) <= 6 else [*named[:2], "…", *named[-2:]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,7 +19,7 @@ _LONGEST = 2_000
 MIME = "application/vnd.formlab+json"
 # What the template makes HTML of.
 KINDS = ("cards", "caption", "table")
-_ASSETS = [Path(__file__).parents[1] / room / "assets" for room in ("charts", "reports")]
+ASSETS = Path(__file__).with_name("assets")
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -50,9 +49,13 @@ def _visible(value: Any) -> Any:
     return visible(clean(value, limit=None)).replace("\r", "␍") if type(value) is str else value
 
 
+# The style sheet that an object brings along where it stands alone. Nested, a rule of one class is
+# stronger than what undoes those of JupyterLab.
+_SHEETS = ((ASSETS / f"{name}.css").read_text("utf-8") for name in ("tokens", "lab", "parts"))
+_STYLE = "{}{}.fl-lab.fl-lab.fl-lab {{ {} }}".format(*_SHEETS).replace(":root", ".fl-lab")
 TEMPLATES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(_ASSETS),
-    autoescape=True,
+    loader=jinja2.FileSystemLoader([ASSETS, ASSETS.parents[1] / "reports" / "assets"]),
+    autoescape=jinja2.select_autoescape(disabled_extensions=["txt.j2"], default=True),
     finalize=_visible,
     undefined=jinja2.StrictUndefined,
 )
@@ -67,15 +70,6 @@ def render(kind: str, payload: Mapping[str, Any], *, in_report: bool) -> Markup:
     return getattr(parts, kind)(payload)
 
 
-@cache
-def lab_style() -> str:
-    """The style sheet that an object brings along where it stands alone."""
-    names = ("tokens", "lab", "parts")
-    tokens, lab, parts = ((_ASSETS[0] / f"{name}.css").read_text("utf-8") for name in names)
-    # Nested, a rule of one class is stronger than what undoes those of JupyterLab.
-    return f"{tokens.replace(':root', '.fl-lab')}{lab}.fl-lab.fl-lab.fl-lab {{ {parts} }}"
-
-
 class Shown:
     """What a notebook displays: HTML, its `payload` as JSON, and plain text, the same everywhere.
 
@@ -87,13 +81,14 @@ class Shown:
     @property
     def payload(self) -> dict[str, Any]:
         """What is shown as plain JSON, its texts cut where nobody would read on."""
-        return data(self._data(), text=lambda text, _: clean(text, limit=_LONGEST))
+        shown = getattr(self, "data", vars(self))
+        return data(shown, text=lambda text, _: clean(text, limit=_LONGEST))
 
-    def _data(self) -> dict[str, Any]:
-        return vars(self)
+    def __str__(self) -> str:
+        return str(getattr(TEMPLATES.get_template("parts.txt.j2").module, self.kind)(self.payload))
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         payload = self.payload
         shown = render(self.kind, payload, in_report=False)
-        page = f'<style>{lab_style()}</style><div class="fl-lab">{shown}</div>'
+        page = f'<style>{_STYLE}</style><div class="fl-lab">{shown}</div>'
         return {"text/html": page, MIME: {self.kind: payload}, "text/plain": str(self)}

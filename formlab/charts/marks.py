@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import altair as alt
@@ -13,7 +11,8 @@ import plotly.graph_objects as go
 import polars as pl
 
 from formlab.charts import theme
-from formlab.charts.plot import Drawn, Plot, datum, short
+from formlab.charts.html import ASSETS
+from formlab.charts.plot import HIGH, LABEL, LOW, Drawn, Plot, datum
 from formlab.charts.words import note
 from formlab.selection import LINES
 
@@ -26,61 +25,52 @@ _EDGES, _GAP = (-0.45, -0.45, 0.45, 0.45, 0.5), (1, 1, 1, 1, np.nan)
 _COLOUR = np.outer(_GAP, _GAP)
 _HEIGHT = np.outer((0, 1, 1, 0, 0), (0, 1, 1, 0, 0)) * _COLOUR
 # The looks of a surface, as plotly has them.
-_SURFACE = Path(__file__).with_name("assets").joinpath("surface.json").read_text("utf-8")
+_SURFACE = (ASSETS / "surface.json").read_text("utf-8")
 
 
-def dots(
-    frame: pl.DataFrame,
-    y: str = "label",
-    x: str = "value",
-    *,
-    tick: str | None = None,
-    zero: bool = False,
-    **look: Any,
-) -> Drawn:
+def dots(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -> Drawn:
     """A point for each row of a frame, with its interval where it has one.
 
     `y` is the column that names the row, or one of numbers for a scatter; `x` that of values. Rows
-    without a value are left out; where none has one, a note is given. `tick` is a column of values
-    to compare with, drawn as ticks. With `zero` a line marks zero, as for differences; the axes of
-    a scatter then begin there.
+    without a value are left out; where none has one, a note is given.
 
     `look` is what all charts take. Columns: `colour`, whose values have a colour and a shape each;
     `kind`, of which one value, `filled`, is a filled marker and any other an open one: published
-    figures beside what was measured here; `low` and `high`, the ends of the interval, ``ci_low``
-    and ``ci_high`` if left out; `n`, counts at the end of the row; `row` and `column`, a panel for
-    each of their values, below or beside each other; `tips`, shown by the tooltip as well. `titles`
-    are titles of columns, `order` the names of the rows from top to bottom, `colours` those of the
-    values of `colour`, if not the theme's. `metric` names the axis and gives it its ends, `domain`
-    gives it others; `percent` shows percentages. `say` begins the alt text; `empty` is the note if
-    there is nothing to draw. `cases` says which column of cases each column of the frame has the
-    values of, for a report that leads from a mark to its cases; without it ``slice_by`` and columns
-    named as those of cases are taken, with {} none.
+    figures beside what was measured here; `further`, values to compare with, drawn as ticks; `n`,
+    counts at the end of the row; `row` and `column`, a panel for each of their values, below or
+    beside each other; `tips`, shown by the tooltip as well. Intervals are from ``ci_low`` to
+    ``ci_high``. `titles` are titles of columns, `order` the names of the rows from top to bottom,
+    `colours` those of the values of `colour`, if not the theme's. `metric` names the axis and gives
+    it its ends, `domain` gives it others; `percent` shows percentages; with `zero` a line marks
+    zero, as for differences; `empty` is the note if there is nothing to draw. `cases` says which
+    column of cases each column of the frame has the values of, for a report that leads from a mark
+    to its cases; without it ``slice_by`` and columns named as those of cases are taken, with {}
+    none.
 
     >>> scores = pl.DataFrame({"label": ["a", "b"], "value": [0.5, float("nan")]})
-    >>> dots(scores, metric="cer", say="CER by kind").description
-    'CER by kind: a 0.500'
+    >>> dots(scores, metric="cer").description
+    'character error rate (CER): a 0.500'
     """
-    plot = Plot.of(frame, x, y, **{"n": "n_cases", "further": tick} | look)
+    plot = Plot(frame, x, [y], **{"n": "n_cases"} | look)
     tip, marks = plot.tooltip, plot.marks()
     wide = max(150, (theme.WIDTH - 180) // max(1, len(plot.values(plot.column))))
     if plot.is_number(y):
-        # Panels may be of different things, and have axes of their own.
-        scale = alt.Scale(zero=zero or bool(plot.by))
-        axes = [plot.at(channel, name, scale=scale) for channel, name in ((alt.X, x), (alt.Y, y))]
-        points = plot.base.encode(*axes, tooltip=tip).mark_point(opacity=0.8)
+        points = plot.base.mark_point(opacity=0.8).properties(width=wide, height=240)
+        points = points.encode(plot.at(alt.X, x), plot.at(alt.Y, y), tooltip=tip, **marks)
         plot.labels += [name for name in plot.tips if plot.frame[name].dtype == pl.String][:1]
-        points = points.encode(**marks).properties(width=wide, height=240)
+        # Panels may be of different things, and have axes of their own.
         return plot.panels(points, apart="xy")
     base = plot.base.encode(plot.rows, **plot.dodge)
-    line = plot.base.mark_rule(strokeDash=[4, 3], color=theme.NEUTRAL).encode(x=alt.datum(0))
-    spans = (rule.encode(tooltip=tip, stroke=marks["stroke"]) for rule in plot.spans(base, x))
-    layers = [*[line] * zero, *spans]
     points = base.mark_point(opacity=1, strokeWidth=2)
-    layers.append(points.encode(plot.length(alt.X, x, tick), tooltip=tip, **marks))
-    if tick:
-        bar = base.mark_tick(thickness=3, size=16, color=theme.SLATE)
-        layers.append(bar.encode(plot.at(alt.X, tick, title=plot.title(x)), tooltip=tip))
+    line = plot.base.mark_rule(strokeDash=[4, 3], color=theme.NEUTRAL).encode(x=alt.datum(0))
+    layers = [
+        *[line] * plot.zero,
+        *(rule.encode(tooltip=tip, stroke=marks["stroke"]) for rule in plot.spans(base)),
+        points.encode(plot.length(alt.X), tooltip=tip, **marks),
+    ]
+    if plot.further:
+        tick = base.mark_tick(thickness=3, size=16, color=theme.SLATE)
+        layers.append(tick.encode(plot.at(alt.X, plot.further, title=plot.title(x)), tooltip=tip))
     chart = alt.layer(*layers, *plot.counts(**plot.dodge))
     chart = chart.properties(width=wide, height=alt.Step(15 if plot.dodge else 26))
     spacing = 64 if plot.column and plot.has(plot.n) else 32
@@ -90,89 +80,63 @@ def dots(
 def bars(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -> Drawn:
     """A bar from zero for each row of a frame, with its interval, or made of its parts.
 
-    With `colour` each row of the frame is a part of a bar, named by that column; parts stand in the
-    order of `colours`. All else is as of `dots`.
+    With `colour` each row of the frame is a part of a bar, named by that column, and with `percent`
+    a share of it; parts stand in the order of `colours`. All else is as of `dots`.
 
     >>> counts = pl.DataFrame({"label": ["a", "b"], "value": [3, 1]})
-    >>> bars(counts, say="Fields").description
-    'Fields: a 3; b 1'
+    >>> bars(counts).description
+    'value: a 3; b 1'
     """
-    plot = Plot.of(frame, x, y, **look)
-    parts, stack = [], {}
+    plot = Plot(frame, x, [y], **look)
     if plot.colour:
-        whole = plot.frame.group_by(y, *plot.by).agg(pl.col(x).sum())
-        plot.domain = plot.domain or Plot(whole).ends(x)
-        parts, stack = [plot.hue(alt.Color), alt.Order("turn:Q")], {"stack": "zero"}
-        turns = {name: place for place, name in enumerate(parts[0].to_dict()["sort"])}
-        turn = pl.col(plot.colour).cast(pl.String).replace_strict(turns, return_dtype=pl.Int64)
-        plot.frame = plot.frame.with_columns(turn=turn)
-    bar = plot.base.mark_bar().encode(plot.rows, plot.length(alt.X, x, **stack), *parts)
-    bar = bar.encode(tooltip=plot.tooltip)
-    spans = [] if plot.colour else plot.spans(plot.base.encode(plot.rows), x)
+        sums = plot.frame.group_by(y, *plot.by).agg(pl.col(x).sum())
+        plot.domain = plot.domain or ([0, 1] if plot.percent else Plot(sums, x, [y]).ends())
+        hue, spans = plot.hue(alt.Color), []
+        turn = pl.col(plot.colour).cast(pl.String).cast(pl.Enum(hue.to_dict()["sort"]))
+        plot.frame = plot.frame.with_columns(turn=turn.to_physical().cast(pl.Int64))
+        parts = [plot.length(alt.X, stack="zero"), hue, alt.Order("turn:Q")]
+    else:
+        parts, spans = [plot.length(alt.X)], plot.spans(plot.base.encode(plot.rows))
+    bar = plot.base.mark_bar().encode(plot.rows, *parts, tooltip=plot.tooltip)
     chart = alt.layer(bar, *spans, *plot.counts())
     chart = chart.properties(width=theme.WIDTH - 180, height=alt.Step(24))
     return plot.panels(chart, apart="y" * bool(plot.row))
 
 
-def stacked(
-    frame: pl.DataFrame, y: str = "label", x: str = "share", *, percent: bool = True, **look: Any
-) -> Drawn:
-    """One bar a row, made of its parts: shares of a whole, or without `percent` counts.
-
-    As `bars` with `colour`: `y` is the column of the bar's name and `x` that of the part's size.
-
-    >>> parts = pl.DataFrame({"label": ["a", "a"], "share": [0.75, 0.25], "what": ["ok", "no"]})
-    >>> stacked(parts, colour="what", say="Answers").description
-    'Answers: a, ok 0.750; a, no 0.250'
-    """
-    return bars(frame, y, x, **{"percent": percent, "domain": [0, 1] if percent else None} | look)
-
-
-def lines(
-    frame: pl.DataFrame,
-    x: str,
-    y: str = "value",
-    *,
-    smooth: str | None = None,
-    log: bool = False,
-    **look: Any,
-) -> Drawn:
+def lines(frame: pl.DataFrame, x: str, y: str = "value", **look: Any) -> Drawn:
     """Points along a column, joined by a line for each colour.
 
     `x` is a column of names in the frame's order, or of numbers (with `log` on a logarithmic axis).
-    `smooth` is a column that the line follows instead of the points, which the axis then says. Of
-    `kind` all values but `filled` have open points and dashed lines; all else is as of `dots`.
+    `further` is a column that the line follows instead of the points. Of `kind` all values but
+    `filled` have open points and dashed lines; all else is as of `dots`.
 
     >>> rungs = pl.DataFrame({"rung": ["exact", "typed"], "value": [0.25, 0.5]})
-    >>> lines(rungs, "rung", say="Ladder").description
-    'Ladder: exact 0.250; typed 0.500'
+    >>> lines(rungs, "rung").description
+    'value by rung: exact 0.250; typed 0.500'
     """
-    plot = Plot.of(frame, y, x, further=smooth, **look)
-    if smooth:
-        heading = f"{plot.title(y)} (lines: mean of neighbouring points)"
-        plot.titles = {**plot.titles, y: heading, smooth: heading}
+    plot = Plot(frame, y, [x], **look)
     marks = plot.marks()
-    hue = {"stroke": marks["stroke"]}
-    dash = {"strokeDash": marks["strokeDash"]} if plot.kind else {}
+    course = {name: marks[name] for name in ("stroke", "strokeDash") if name in marks}
     if plot.is_number(x):
         places = plot.frame[x].unique().sort().to_list()
         # A line through many points has round numbers instead.
-        axis = alt.Axis(labelFlush=False, labelOverlap=not log, labelFontSize=11)
+        axis = alt.Axis(labelFlush=False, labelOverlap=not plot.log, labelFontSize=11)
         axis.values = places if len(places) <= _PLACES else alt.Undefined
         scale = alt.Scale(zero=False, padding=12)
-        if log and places:
+        if plot.log and places:
             scale = alt.Scale(type="log", domain=[0.8 * places[0], 1.25 * places[-1]])
         base = plot.base.encode(plot.at(alt.X, x, axis=axis, scale=scale))
     else:
         base = plot.base.encode(plot.names(alt.X, x, plot.order, title=plot.title(x)))
-        if plot.colour and (smooth or plot.has(plot.low)):
+        if plot.colour and plot.has(LOW):
             # Points and intervals of several lines stand beside each other, and each on its line.
             base = base.encode(xOffset=plot.names(alt.XOffset, plot.colour, sort=None))
     points = base.mark_point(opacity=1, strokeWidth=2)
+    spans = plot.spans(base, up=True)
     chart = alt.layer(
-        *(rules.encode(opacity=alt.value(0.6), **hue) for rules in plot.spans(base, y, up=True)),
-        base.mark_line().encode(plot.at(alt.Y, smooth or y), **hue, **dash),
-        points.encode(plot.length(alt.Y, y), tooltip=plot.tooltip, **marks),
+        *(rule.encode(opacity=alt.value(0.6), stroke=marks["stroke"]) for rule in spans),
+        base.mark_line().encode(plot.at(alt.Y, plot.further or y), **course),
+        points.encode(plot.length(alt.Y), tooltip=plot.tooltip, **marks),
     )
     wide, high = theme.WIDTH - 160, 240
     if plot.by:
@@ -180,29 +144,20 @@ def lines(
     return plot.panels(chart.properties(width=wide, height=high), spacing=16)
 
 
-def heatmap(
-    frame: pl.DataFrame,
-    x: str,
-    y: str,
-    value: str = "value",
-    *,
-    xs: Sequence[str] = (),
-    ys: Sequence[str] = (),
-    **look: Any,
-) -> Drawn:
+def heatmap(frame: pl.DataFrame, x: str, y: str, value: str = "value", **look: Any) -> Drawn:
     """A square for each row of a frame, coloured by its value; cells without one stay empty.
 
-    `x`, `y` and `value` are the columns of the cell's place and of its value, `xs` and `ys` the
-    order of columns and rows, empty ones among them. `n` are counts that stand below the value; all
-    else is as of `dots`.
+    `x`, `y` and `value` are the columns of the cell's place and of its value, `across` and `order`
+    the names from left to right and from top to bottom, empty ones among them. `n` are counts that
+    stand below the value; all else is as of `dots`.
 
     >>> cells = pl.DataFrame({"scope": ["field"], "task": ["vqa"], "value": [0.5]})
-    >>> heatmap(cells, "scope", "task", say="Right").description
-    'Right: field, vqa 0.500'
+    >>> heatmap(cells, "scope", "task").description
+    'value by scope: field, vqa 0.500'
     """
-    plot = Plot.of(frame, value, x, y, **look)
-    (low, high), form = plot.ends(value), ".0%" if plot.percent else ".3~g"
-    across, up = list(xs) or plot.values(x), list(ys) or plot.values(y)
+    plot = Plot(frame, value, [x, y], **look)
+    (low, high), form = plot.ends(), ".0%" if plot.percent else ".3~g"
+    across, up = [*plot.across] or plot.values(x), [*plot.order] or plot.values(y)
     base = plot.base.encode(
         plot.names(alt.X, x, across, title=plot.title(x), scale=alt.Scale(domain=across)),
         plot.names(alt.Y, y, up, title=plot.title(y), scale=alt.Scale(domain=up)),
@@ -210,15 +165,15 @@ def heatmap(
     scale = alt.Scale(scheme=theme.SCORES, domain=[low, high])
     key = alt.Legend(format=form, orient="right")
     shade = plot.at(alt.Color, value, title=None, scale=scale, legend=key)
-    layers = [base.mark_rect(stroke="white").encode(shade, tooltip=plot.tooltip)]
     # The ground has its own colours on light and dark pages alike, and so has the text on it.
     light = f"({datum(value)} - {low}) / {max(high - low, 1e-9)} > {_LIGHT_FROM}"
     ink = alt.condition(light, alt.value("#1F2328"), alt.value("#FFFFFF"))
     text = f"format({datum(value)}, '{form}')"
     text += f" + '|n = ' + format({datum(plot.n)}, ',')" if plot.n else ""
     label = base.transform_calculate(text=text).encode(text="text:N", color=ink)
-    layers.append(label.mark_text(fontSize=12, lineBreak="|", dy=-6 if plot.n else 0))
-    chart = alt.layer(*layers).properties(width=84 * len(across), height=44 * len(up))
+    label = label.mark_text(fontSize=12, lineBreak="|", dy=-6 if plot.n else 0)
+    square = base.mark_rect(stroke="white").encode(shade, tooltip=plot.tooltip)
+    chart = alt.layer(square, label).properties(width=84 * len(across), height=44 * len(up))
     return plot.panels(chart, spacing=14)
 
 
@@ -233,24 +188,29 @@ def surface(frame: pl.DataFrame, x: str, y: str, value: str = "value", **look: A
     both to be displayed; or a note, where no cell has a value.
 
     >>> cells = pl.DataFrame({"size": ["1", "2"], "kinds": ["a", "a"], "value": [0.5, 0.25]})
-    >>> three_d, flat = surface(cells, "size", "kinds", say="CER")
+    >>> three_d, flat = surface(cells, "size", "kinds")
     >>> flat.description
-    'CER: 1, a 0.500; 2, a 0.250'
+    'value by size: 1, a 0.500; 2, a 0.250'
     """
-    frame = frame.with_columns(short(name, pl.String()) for name in (x, y))
-    plot = Plot.of(frame, value, x, y, **{"n": "n_cases"} | look)
+    frame = frame.with_columns(pl.col(x, y).cast(pl.String).str.head(LABEL))
+    plot = Plot(frame, value, [x, y], **{"n": "n_cases"} | look)
     if not plot.frame.height:
         return [note(plot.empty)]
     # Cells without a value are gaps between the others.
     xs, ys = (frame[name].unique(maintain_order=True).to_list() for name in (x, y))
-    low, high, n = plot.low, plot.high, plot.n if plot.has(plot.n) else None
-    plot.titles = {low: "95 % interval from", high: "to", **plot.titles}
-    ends, form = plot.ends(value, low, high), ".0%" if plot.percent else ".3~g"
-    look |= {"titles": plot.titles, "domain": ends, "n": n}
-    flat = heatmap(frame, x, y, value, xs=xs, ys=ys[::-1], **look)
+    plot.titles = {LOW: "95 % interval from", HIGH: "to", **plot.titles}
+    ends, form = plot.ends(LOW, HIGH), ".0%" if plot.percent else ".3~g"
+    look |= {"titles": plot.titles, "domain": ends, "across": xs, "order": ys[::-1]}
+    look["n"] = plot.n if plot.has(plot.n) else None
+    flat = heatmap(frame, x, y, value, **look)
     rows = plot.frame.to_dicts()
     at = [ys.index(row[y]) for row in rows], [xs.index(row[x]) for row in rows]
-    texts = [plot.told(row) for row in rows]
+    # What the pointer tells of a cell. Plotly reads markup, so there is none in names.
+    forms, texts = plot.hover(), []
+    for row in rows:
+        told = [name for name in forms if row[name] is not None]
+        told = [f"{plot.title(name)}: {row[name]:{forms[name]}}" for name in told]
+        texts.append("<br>".join(line.replace("<", "‹") for line in told))
     # A report leads from a cell to its cases: their lines, by row and column.
     heights, hover, cases = (np.full((len(ys), len(xs)), None) for _ in range(3))
     heights[at], hover[at], cases[at] = plot.frame[value], texts, plot.frame[LINES]
@@ -264,11 +224,10 @@ def surface(frame: pl.DataFrame, x: str, y: str, value: str = "value", **look: A
         axis = {"title_text": f"<br><br>{plot.title(name)}", "range": [-0.6, len(marks) - 0.4]}
         scene[f"{side}axis"] = axis | {"ticktext": marks, "tickvals": list(range(len(marks)))}
     points = {"x": at[1], "y": at[0], "z": plot.frame[value].to_list(), "text": texts}
-    if plot.has(low) and plot.has(high):
-        known = pl.when(pl.all_horizontal(pl.col(low, high).is_not_null()))
-        above, below = pl.col(high) - pl.col(value), pl.col(value) - pl.col(low)
-        sizes = plot.frame.select(array=known.then(above), arrayminus=known.then(below))
-        points["error_z"] = sizes.fill_null(0).to_dict(as_series=False)
+    if plot.has(LOW, HIGH):
+        above, below = pl.col(HIGH) - pl.col(value), pl.col(value) - pl.col(LOW)
+        sizes = plot.frame.select(array=above, arrayminus=below).fill_null(0)
+        points["error_z"] = sizes.to_dict(as_series=False)
     figure = go.Figure(json.loads(_SURFACE))
     figure.update_traces(sheet, {"type": "surface"})
     figure.update_traces(points, {"type": "scatter3d"})

@@ -13,6 +13,7 @@ from typing import Any
 
 import altair as alt
 import polars as pl
+import polars.selectors as cs
 
 from formlab import metrics, selection
 from formlab.charts import escaping, theme
@@ -20,10 +21,10 @@ from formlab.charts.html import cell
 from formlab.charts.words import NOTHING, OWN, Caption, counted, note, slice_title, words
 
 # A label or an alt text no longer than one reads; what a file holds may be longer.
-_LABEL, _ROWS = 200, 80
+LABEL, _ROWS = 200, 80
 Drawn = alt.TopLevelMixin | Caption
-# The column of the headings of panels.
-PANEL = "panel"
+# The ends of intervals, and the column of the headings of panels.
+LOW, HIGH, PANEL = "ci_low", "ci_high", "panel"
 
 
 def field(name: str) -> str:
@@ -36,73 +37,56 @@ def datum(name: str) -> str:
     return f"datum[{json.dumps(escaping.name(name))}]"
 
 
-def short(name: str, kind: pl.DataType) -> pl.Expr:
-    """A column fit for a chart: NaN as null, categories as text, no text longer than a label."""
-    if kind not in (pl.String, pl.Categorical, pl.Enum):
-        return pl.col(name).fill_nan(None) if kind.is_float() else pl.col(name)
-    text = pl.col(name).cast(pl.String)
-    return pl.when(text.str.len_chars() > _LABEL).then(text.str.head(_LABEL) + "…").otherwise(text)
-
-
 @dataclasses.dataclass
 class Plot:
-    """One frame on its way to a chart, with the options that all charts share (see `dots`)."""
+    """One frame on its way to a chart, with the options that all charts share (see `dots`).
+
+    It keeps the rows whose `value` and numbers among `labels` are finite, each with the line of its
+    cases in the column `LINES`.
+    """
 
     frame: pl.DataFrame
-    value: str = "value"
-    labels: Sequence[str] = ()
-    further: str | None = None
+    value: str
+    labels: Sequence[str]
     colour: str | None = None
     kind: str | None = None
     filled: str = OWN
-    low: str = "ci_low"
-    high: str = "ci_high"
+    further: str | None = None
     n: str | None = None
     order: Sequence[str] = ()
+    across: Sequence[str] = ()
     row: str | None = None
     column: str | None = None
     titles: Mapping[str, str] = dataclasses.field(default_factory=dict)
     metric: str | None = None
     percent: bool = False
+    zero: bool = False
+    log: bool = False
     domain: Sequence[float] | None = None
     colours: Mapping[str, str] | None = None
     tips: Sequence[str] = ()
-    say: str = ""
     empty: str = NOTHING
     cases: Mapping[str, str] | None = None
 
-    @classmethod
-    def of(cls, frame: pl.DataFrame, value: str, *labels: str | None, **look: Any) -> Plot:
-        """The rows of a frame whose `value` and numbers among `labels` are finite.
-
-        Each row has the line of its cases in the column `LINES`; the column of open markers is
-        none of cases, though it may have the name of one.
-        """
-        plot = cls(frame, value, **look)
-        labels = (*labels, plot.colour, plot.kind)
-        plot.labels = [*dict.fromkeys(filter(None, labels))]
-        used = frame.select({value, *plot.labels, *plot.by, *plot.tips})
+    def __post_init__(self) -> None:
+        self.labels = [*dict.fromkeys(filter(None, [*self.labels, self.colour, self.kind]))]
+        self.by = [name for name in (self.row, self.column) if name]
+        frame, used = self.frame, [self.value, *self.labels]
         if {"metric", "n_cases", "n_undefined"} <= set(frame.columns):
             n = [counted(row) for row in frame.iter_rows(named=True)]
             frame = frame.with_columns(pl.Series("n_cases", n, pl.Int64), n_undefined=pl.lit(0))
-        numbers = [n for n in (value, *plot.labels) if used[n].dtype.is_numeric()]
-        shown = frame.drop_nulls([value, *numbers])
-        shown = shown.filter(pl.col(name).is_finite() for name in numbers)
-        style = [plot.kind] if plot.kind else []
-        lines = pl.Series(selection.LINES, selection.of_rows(shown, plot.cases, without=style))
-        if "slice_by" in plot.by:
-            shown = shown.with_columns(pl.col("slice_by").map_elements(slice_title, pl.String))
-        columns = [short(n, kind) for n, kind in shown.schema.items() if not kind.is_nested()]
-        plot.frame = shown.select(columns).with_columns(lines.cast(pl.String))
-        if plot.by:
-            panel = pl.concat_str(plot.by, separator=", ").alias(PANEL)
-            plot.frame = plot.frame.with_columns(panel)
-        return plot
-
-    @property
-    def by(self) -> list[str]:
-        """The columns of the panels."""
-        return [name for name in (self.row, self.column) if name]
+        frame = frame.drop_nulls(self.value).filter(
+            pl.col(name).is_finite() for name in used if frame[name].dtype.is_numeric()
+        )
+        # The column of open markers is none of cases, though it may have the name of one.
+        lines = selection.of_rows(frame, self.cases, without=[self.kind or ""])
+        if "slice_by" in self.by:
+            frame = frame.with_columns(pl.col("slice_by").map_elements(slice_title, pl.String))
+        names = (cs.string() | cs.categorical() | cs.enum()).cast(pl.String)
+        names = names.str.replace(f"(?s)^(.{{{LABEL}}}).+", "$1…")
+        frame = frame.select(~cs.nested()).with_columns(cs.float().fill_nan(None), names)
+        panel = {PANEL: pl.concat_str(self.by, separator=", ")} if self.by else {}
+        self.frame = frame.with_columns(pl.Series(selection.LINES, lines, pl.String), **panel)
 
     @cached_property
     def base(self) -> alt.Chart:
@@ -116,9 +100,9 @@ class Plot:
         values = self.frame[column].drop_nulls().cast(pl.String).unique(maintain_order=True)
         return (values.sort() if column == self.colour == "system" else values).to_list()
 
-    def has(self, column: str | None) -> bool:
-        """Whether the frame has any value of a column."""
-        return column in self.frame.columns and self.frame[column].count() > 0
+    def has(self, *columns: str | None) -> bool:
+        """Whether the frame has any value of each of these columns."""
+        return all(name in self.frame.columns and self.frame[name].count() for name in columns)
 
     def is_number(self, column: str) -> bool:
         """Whether a column has numbers, or else names."""
@@ -149,21 +133,21 @@ class Plot:
             return self.at(alt.Y, self.labels[0], type="ordinal")
         return self.names(alt.Y, self.labels[0], self.order)
 
-    def length(self, channel: Any, column: str, *others: str | None, **more: Any) -> Any:
+    def length(self, channel: Any, **more: Any) -> Any:
         """The axis of values and their intervals, with ends that all panels share."""
-        ends = self.ends(column, self.low, self.high, *others)
-        whole = {"tickMinStep": 1} if self.frame[column].dtype.is_integer() else {}
+        whole = {"tickMinStep": 1} if self.frame[self.value].dtype.is_integer() else {}
         form = {"format": "%"} if self.percent else whole
         axis = alt.Axis(tickCount=6, labelFlush=False, **form)
-        scale = alt.Scale(domain=ends, nice=False)
-        return self.at(channel, column, axis=axis, scale=scale, **more)
+        scale = alt.Scale(domain=self.ends(LOW, HIGH, self.further), nice=False)
+        return self.at(channel, self.value, axis=axis, scale=scale, **more)
 
-    def ends(self, *columns: str | None) -> list[float]:
+    def ends(self, *others: str | None) -> list[float]:
         """The ends of an axis: zero and the metric's own, unless all values are far below that."""
         if self.domain:
             return list(self.domain)
-        values = (self.frame[name].drop_nulls() for name in columns if self.has(name))
-        seen = [0.0, *filter(math.isfinite, itertools.chain(*values))]
+        columns = filter(self.has, (self.value, *others))
+        values = itertools.chain(*(self.frame[name].drop_nulls() for name in columns))
+        seen = [0.0, *filter(math.isfinite, values)]
         low, high = min(seen), max(seen)
         of_metric = metrics.get(self.metric).high if self.metric else None
         room = 0.05 * (high - low) or 0.01
@@ -181,10 +165,10 @@ class Plot:
             palette = theme.system_colours(values)
         palette = {name: palette[name] for name in palette if name in values}
         if channel is alt.Shape:
-            palette = theme.system_shapes(palette)
+            palette = dict(zip(palette, itertools.cycle(theme.SYSTEM_SHAPES), strict=False))
         legend = alt.Legend(title=self.titles.get(self.colour), columns=2, symbolOpacity=1)
-        look = {"legend": legend if len(palette) > 1 else None}
-        look["scale"] = alt.Scale(domain=[*palette], range=[*palette.values()])
+        scale = alt.Scale(domain=[*palette], range=[*palette.values()])
+        look = {"scale": scale, "legend": legend if len(palette) > 1 else None}
         return self.names(channel, self.colour, palette, **look)
 
     def marks(self) -> dict[str, Any]:
@@ -194,23 +178,18 @@ class Plot:
             channels = {"stroke": alt.Stroke, "fill": alt.Fill, "shape": alt.Shape}
             marks = {name: self.hue(at) for name, at in channels.items()}
         if self.kind:
-            others = [name for name in self.values(self.kind) if name != self.filled]
-            order = [self.filled, *others]
+            order = [*dict.fromkeys([self.filled, *self.values(self.kind)])]
             soft = {"symbolStrokeColor": theme.SOFT, "symbolFillColor": "transparent"}
-            legend = alt.Legend(title=self.titles.get(self.kind), **soft) if others else None
-
-            def by_kind(channel: Any, own: Any, other: Any, legend: Any = None) -> Any:
-                ends = [own, *[other] * len(others)]
-                # Without its type the scale would interpolate between the values.
-                scale = alt.Scale(type="ordinal", domain=order, range=ends)
-                return self.names(channel, self.kind, order, scale=scale, legend=legend)
-
-            if self.colour:
-                marks["fillOpacity"] = by_kind(alt.FillOpacity, 1.0, 0.0)
-            else:
-                marks["fill"] = by_kind(alt.Fill, theme.GOLD, "transparent", legend)
+            legend = alt.Legend(title=self.titles.get(self.kind), **soft) if order[1:] else None
             # Vega has no legend of fills' opacity, so open markers are dashed as well.
-            marks["strokeDash"] = by_kind(alt.StrokeDash, [1, 0], [2, 2], legend)
+            looks = {"strokeDash": (alt.StrokeDash, [1, 0], [2, 2], legend)}
+            fill = {"fill": (alt.Fill, theme.GOLD, "transparent", legend)}
+            looks |= {"fillOpacity": (alt.FillOpacity, 1.0, 0.0, None)} if self.colour else fill
+            for name, (channel, own, other, key) in looks.items():
+                # Without its type the scale would interpolate between the values.
+                ends = [own, *[other] * len(order[1:])]
+                scale = alt.Scale(type="ordinal", domain=order, range=ends)
+                marks[name] = self.names(channel, self.kind, order, scale=scale, legend=key)
             # A hollow marker needs room for its hole.
             marks["size"] = alt.value(60)
         return marks
@@ -218,19 +197,19 @@ class Plot:
     @cached_property
     def dodge(self) -> dict[str, Any]:
         """The channel that sets several colours of one row below each other; none otherwise."""
-        rows = dict.fromkeys([self.labels[0], *self.by])
-        parts = rows | dict.fromkeys([self.colour or self.labels[0]])
-        if self.frame.n_unique([*parts]) == self.frame.n_unique([*rows]):
+        row = {self.labels[0], *self.by}
+        parts = row | {self.colour or self.labels[0]}
+        if self.frame.n_unique([*row]) == self.frame.n_unique([*parts]):
             return {}
         return {"yOffset": self.names(alt.YOffset, self.colour)}
 
-    def spans(self, base: alt.Chart, value: str, *, up: bool = False) -> list[Any]:
+    def spans(self, base: alt.Chart, *, up: bool = False) -> list[Any]:
         """A layer of rules from end to end of the intervals; none where none is known."""
-        if not (self.has(self.low) and self.has(self.high)):
+        if not self.has(LOW, HIGH):
             return []
-        known = f"isValid({datum(self.low)}) && isValid({datum(self.high)})"
+        known = f"isValid({datum(LOW)}) && isValid({datum(HIGH)})"
         start, end = (alt.Y, alt.Y2) if up else (alt.X, alt.X2)
-        ends = self.at(start, self.low, title=self.title(value)), end(field=field(self.high))
+        ends = self.at(start, LOW, title=self.title(self.value)), end(field=HIGH)
         return [base.transform_filter(known).mark_rule(strokeWidth=2).encode(*ends)]
 
     def counts(self, **dodge: Any) -> list[Any]:
@@ -246,7 +225,7 @@ class Plot:
 
     def hover(self) -> dict[str, str]:
         """Each column that the pointer tells of a mark, and the format of its numbers."""
-        drawn = [*self.by, *self.labels, self.value, self.further, self.low, self.high]
+        drawn = [*self.by, *self.labels, self.value, self.further, LOW, HIGH]
         forms = {}
         for name in filter(self.has, dict.fromkeys([*drawn, *self.tips, "n_docs", "n_cases"])):
             of_number = ".3g" if re.match("p$|p_", name) else ".1%" if self.percent else ".3f"
@@ -257,26 +236,19 @@ class Plot:
     @property
     def tooltip(self) -> list[alt.Tooltip]:
         """A line for each column, and for the counts of documents and fields where they are."""
-        of_numbers = {name: {"format": form} if form else {} for name, form in self.hover().items()}
-        return [self.at(alt.Tooltip, name, **form) for name, form in of_numbers.items()]
-
-    def told(self, row: Mapping[str, Any]) -> str:
-        """What plotly tells of a row. It reads markup, so there is none in names."""
-        told = {name: form for name, form in self.hover().items() if row[name] is not None}
-        lines = (f"{self.title(name)}: {row[name]:{form}}" for name, form in told.items())
-        return "<br>".join(line.replace("<", "‹") for line in lines)
+        forms = self.hover().items()
+        return [self.at(alt.Tooltip, name, format=form or alt.Undefined) for name, form in forms]
 
     def described(self) -> str:
         """What the chart shows for readers who cannot see it: each row's names and value."""
         by, value = self.labels[0], self.value
-        say = self.say or self.title(value) + f" by {self.title(by)}" * (by != "label")
+        say = self.title(value) + f" by {self.title(by)}" * (by != "label")
         names = [name for name in (*self.by, *self.labels) if name != value]
-        drawn, rows = self.frame.drop_nulls(value), []
-        for row in drawn.head(_ROWS).iter_rows(named=True):
+        rows = []
+        for row in self.frame.head(_ROWS).iter_rows(named=True):
             of = dict.fromkeys(cell(row[name]) for name in names if row[name] is not None)
-            texts = ", ".join(escaping.clean(text, limit=80) for text in of)
-            rows.append(f"{texts} {cell(row[value])}")
-        more = drawn.height - len(rows)
+            rows.append(f"{', '.join(of)} {cell(row[value])}")
+        more = self.frame.height - len(rows)
         return f"{say}: {'; '.join(rows)}" + f"; and {more:,} more" * (more > 0)
 
     def panels(self, chart: Any, *, spacing: int = 20, apart: str = "") -> Drawn:

@@ -9,26 +9,25 @@ import itertools
 import json
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import altair as alt
 import plotly.io as pio
 
 from formlab.charts.escaping import specification
+from formlab.charts.html import ASSETS
 from formlab.scoring.causes import STAGE_OF
 
 REPORT_VARIABLE = "FORMLAB_REPORT"
+# The type that JupyterLab draws; that of altair's own renderer is none that notebooks take.
 VEGA_LITE = "application/vnd.vegalite.v5+json"
-
-_ASSETS = Path(__file__).with_name("assets")
 # Okabe and Ito's colours, told apart by people who do not see red or green; the light ones darker,
 # for a contrast of 3 to 1 on paper. On a dark page each has a variant, in assets/tokens.css.
-COLOURS = json.loads((_ASSETS / "colours.json").read_text("utf-8"))
+COLOURS = json.loads((ASSETS / "colours.json").read_text("utf-8"))
+# With its colour, a shape is no other's of 36.
 SYSTEM_COLOURS, SYSTEM_SHAPES = COLOURS.pop("system"), COLOURS.pop("shape")
 # What became of a value, of an answer or a page, and of the nodes of a form's tree.
-OUTCOME_COLOURS, STATUS_COLOURS = COLOURS["outcome"], COLOURS["status"]
-EDIT_COLOURS = COLOURS.pop("edit")
+OUTCOME_COLOURS, STATUS_COLOURS, EDIT_COLOURS = map(COLOURS.get, ("outcome", "status", "edit"))
 # Causes of one stage share its colour.
 STAGE_COLOURS = COLOURS["stage"]
 COLOURS["cause"] = {cause: STAGE_COLOURS[stage] for cause, stage in STAGE_OF.items()}
@@ -38,7 +37,7 @@ NEUTRAL, SOFT, SLATE = "#848C96", "#57606A", "#555B66"
 SCORES = "cividis"
 
 # Fonts, lines and sizes, as Vega-Lite's config has them.
-CONFIG = json.loads((_ASSETS / "theme.json").read_text("utf-8"))
+CONFIG = json.loads((ASSETS / "theme.json").read_text("utf-8"))
 CONFIG["range"] |= {"category": SYSTEM_COLOURS, "symbol": SYSTEM_SHAPES}
 FONT, WIDTH = CONFIG["font"], CONFIG["view"]["continuousWidth"]
 
@@ -57,17 +56,6 @@ def system_colours(systems: Iterable[str]) -> dict[str, str]:
     return dict(zip(dict.fromkeys(systems), itertools.cycle(SYSTEM_COLOURS), strict=False))
 
 
-def system_shapes(systems: Iterable[str]) -> dict[str, str]:
-    """A marker shape for each system, in their order; with its colour it is no other's of 36."""
-    many, names = len(SYSTEM_SHAPES), enumerate(dict.fromkeys(systems))
-    return {name: SYSTEM_SHAPES[(place + place // many) % many] for place, name in names}
-
-
-def _specification(spec: dict[str, Any], **_: object) -> dict[str, Any]:
-    # The type that JupyterLab draws; that of altair's own renderer is none that notebooks take.
-    return {VEGA_LITE: spec, "text/plain": str(spec.get("description") or "chart")}
-
-
 def enable() -> None:
     """Register formlab's theme, and show charts live and offline; in a report as data alone.
 
@@ -77,10 +65,12 @@ def enable() -> None:
     """
     alt.theme.register("formlab", enable=True)(lambda: {"config": CONFIG})
     pio.renderers.default = "plotly_mimetype"
-    name, renderer = "formlab", _specification
-    if not in_report():
-        alt.renderers.enable("jupyter", offline=True)
-        live = alt.renderers.get()
-        name, renderer = "formlab-live", lambda spec, **_: live(specification(spec))
-    alt.renderers.register(name, renderer)
-    alt.renderers.enable(name)
+    alt.renderers.enable("jupyter", offline=True)
+    live, is_report = alt.renderers.get(), in_report()
+
+    def shown(spec: dict[str, Any], **_: object) -> Any:
+        text = str(spec.get("description") or "chart")
+        return {VEGA_LITE: spec, "text/plain": text} if is_report else live(specification(spec))
+
+    alt.renderers.register("formlab", shown)
+    alt.renderers.enable("formlab")

@@ -1,31 +1,33 @@
-"""Captions and tables: what stands between the charts, in plain words."""
+"""Captions and tables: what stands between the charts, also from papers, in plain words."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import polars as pl
 from IPython.display import display
 
-from formlab import metrics, selection, tables
+from formlab import metrics, resources, tables
 from formlab.analysis.finding import counted as _counted
-from formlab.charts.html import Shown, cell, number
+from formlab.charts.html import ASSETS, MISSING, Shown, number
+from formlab.errors import DataBroken, UnknownName
 from formlab.scoring.bands import BANDS
+from formlab.selection import LINES, of_rows
+from formlab.selection import text as line_of
 
 OWN, PUBLISHED = "measured here", "published"
-# Where the forms measured here are not those of the paper, the legend says so.
-ELSEWHERE = "published, on other forms"
 NOTHING = "Nothing was scored for it."
+# Tables that papers print, and how these say that they average.
+FOLDER = resources.folder("data/published")
+OVER_DOCUMENTS, NOT_STATED = "mean over documents", "not stated"
 # The texts of tables and charts that stand in no sentence.
-WORDING = tomllib.loads(
-    Path(__file__).with_name("assets").joinpath("wording.toml").read_text("utf-8")
-)
+WORDING = tomllib.loads((ASSETS / "wording.toml").read_text("utf-8"))
 
 
 def words(column: str, titles: Mapping[str, str] | None = None) -> str:
@@ -60,11 +62,6 @@ class Caption(Shown):
     label: Literal["Figure", "Table", "Note"] = "Figure"
     settings: str | None = None
 
-    def __str__(self) -> str:
-        shown = self.payload
-        settings = f" [{shown['settings']}]" if shown["settings"] else ""
-        return f"{shown['label']}. {shown['text']}{settings}"
-
 
 def note(text: str) -> Caption:
     """One line in the place of a chart or table that has nothing to show."""
@@ -91,19 +88,17 @@ def caption(
     >>> print(caption("Errors.", rows, name="system"))
     Figure. Errors. Values: ocr 0.250 (95 % interval 0.200 to 0.300, n = 80 in 9 documents).
     """
-    if rows is None:
-        return Caption(sentences(say, more), label=label, settings=settings)
     values: dict[str, list[str]] = {}
-    read = tables.readable(rows)
+    read = pl.DataFrame() if rows is None else tables.readable(rows)
     for row in read.iter_rows(named=True):
         over, of = "Values", row.get(name)
         if not name:
-            whole = f"all {row['level']}s"
-            over = f"Over {row['slice'] if row.get('slice_by') else whole}"
+            over = "Over " + (row["slice"] if row.get("slice_by") else f"all {row['level']}s")
             of = metrics.title(row["metric"], row.get("average"))
         value = "undefined" if math.isnan(row["value"]) else number(row["value"])
         values.setdefault(over, []).append(f"{of} {value} ({span(row)})")
-    numbers = "; ".join(f"{over}: {', '.join(texts)}" for over, texts in values.items()) or NOTHING
+    numbers = "; ".join(f"{over}: {', '.join(texts)}" for over, texts in values.items())
+    numbers = numbers or ("" if rows is None else NOTHING)
     if "settings" in read.columns:
         settings = "; ".join(read["settings"].drop_nulls().unique(maintain_order=True)) or settings
     return Caption(sentences(say, numbers, more), label=label, settings=settings)
@@ -156,25 +151,7 @@ class Table(Shown):
 
     kind: ClassVar[str] = "table"
     frame: pl.DataFrame
-    columns: Sequence[Mapping[str, Any]]
-    rows: Sequence[Sequence[Any]]
-    bold: Sequence[Sequence[int]]
-    aside: Sequence[int]
-    note: str | None
-    cases: Sequence[str | None]
-    fold: str | None
-
-    def _data(self) -> dict[str, Any]:
-        return {name: part for name, part in vars(self).items() if name != "frame"}
-
-    def __str__(self) -> str:
-        columns, rows = self.payload["columns"], self.payload["rows"]
-        digits = [column["digits"] for column in columns]
-        lines = [[c["title"] for c in columns], *(list(map(cell, row, digits)) for row in rows)]
-        widths = [min(60, max(map(len, column))) for column in zip(*lines, strict=True)]
-        sides = ["<" if column["align"] == "left" else ">" for column in columns]
-        line = "  ".join(f"{{:{s}{w}}}" for s, w in zip(sides, widths, strict=True))
-        return "\n".join(line.format(*row).rstrip() for row in lines)
+    data: dict[str, Any]
 
 
 def table(
@@ -188,7 +165,7 @@ def table(
     strong: Sequence[tuple[int, str]] = (),
     aside: Sequence[int] = (),
     numeric: Sequence[str] = (),
-    cases: Mapping[str, str] | Sequence[str | None] | None = None,
+    cases: Mapping[str, str] | None = None,
     fold: str = "",
     empty: str = NOTHING,
 ) -> Table | Caption:
@@ -204,8 +181,8 @@ def table(
     report are links in a column `report`.
 
     `cases` leads a report from a row to its cases: the columns of cases, and those of `frame` that
-    hold their values, shown or not; or for each row the line of `formlab.selection`. Without it
-    ``slice_by`` and columns named as those of cases are taken; with {} no row leads anywhere.
+    hold their values, shown or not. Without it ``slice_by`` and columns named as those of cases are
+    taken; with {} no row leads anywhere.
 
     >>> print(table(pl.DataFrame({"kind": ["date"], "n_docs": [3], "p": [1e-9]})))
     kind  documents  p
@@ -213,20 +190,17 @@ def table(
     """
     if not frame.height:
         return Caption(empty, label="Note")
-    whole, head = frame.height, frame.head(rows)
-    if cases is None or isinstance(cases, Mapping):
-        cases = selection.of_rows(head, cases)
-    shown = head.select(columns or pl.exclude(selection.LINES))
+    head, plain = frame.head(rows), bool | int | float | None
+    shown = head.select(columns or pl.exclude(LINES))
     shown = shown.select(name for name in shown.columns if frame[name].count() or not sparse)
     for name in {"p", "p_holm", "p_adjusted"} & {*shown.columns}:
         values = shown[name].fill_nan(None)
         texts = [p if p is None else "< 0.0001" if p < 0.0001 else number(p, 4) for p in values]
         shown = shown.with_columns(pl.Series(name, texts, dtype=pl.String))
-    names, plain = shown.columns, bool | int | float | None
+    names = shown.columns
     places = digits if isinstance(digits, Mapping) else dict.fromkeys(names, digits)
     heads = [
         {
-            "name": name,
             "title": words(name, titles),
             "align": "right" if kind.is_numeric() or name in numeric else "left",
             "digits": places.get(name, 3) if kind.is_float() else None,
@@ -234,14 +208,168 @@ def table(
         }
         for name, kind in shown.schema.items()
     ]
-    note += f" First {head.height:,} of {whole:,} rows." if head.height < whole else ""
-    return Table(
-        shown,
-        columns=heads,
-        rows=[[v if isinstance(v, plain) else str(v) for v in row] for row in shown.rows()],
-        bold=[[row, names.index(name)] for row, name in strong if row < head.height],
-        aside=list(aside),
-        note=note.strip() or None,
-        cases=cases[: head.height],
-        fold=fold or None,
+    note += f" First {rows:,} of {frame.height:,} rows." * (rows < frame.height)
+    data = {"columns": heads, "note": note.strip(), "fold": fold, "aside": list(aside)}
+    data["rows"] = [[v if isinstance(v, plain) else str(v) for v in row] for row in shown.rows()]
+    data["bold"] = [[row, names.index(name)] for row, name in strong if row < head.height]
+    return Table(shown, data | {"cases": of_rows(head, cases)})
+
+
+def published(*names: str) -> pl.DataFrame:
+    """Published tables, files of ``data/published``, below each other.
+
+    Their text is as printed, `value` a number, and percent a ratio. Where a column names metrics,
+    `measure` is what formlab calls the same score in a summary and `average` how the paper averages
+    it (``data/published/definitions.csv``).
+
+    >>> table = published("formcraft_table3", "formcraft_table4")
+    >>> table.filter(system="GPT-5", metric="vqa_accuracy")["value"].round(4).to_list()
+    [0.7913]
+    >>> table.filter(system="GPT-5", metric="bleu").select("measure", "average").rows()
+    [('bleu_of_fields', 'mean over fields')]
+    """
+    found, known = [], sorted(file.stem for file in FOLDER.glob("*.csv"))
+    for name in names:
+        if name not in known:
+            raise UnknownName.of("published table", name, known)
+        printed = pl.read_csv(FOLDER / f"{name}.csv", infer_schema=False)
+        printed = printed.with_columns(pl.col("^value$").cast(pl.Float64))
+        if "unit" in printed.columns:
+            value = pl.when(unit="percent").then(pl.col("value") / 100).otherwise("value")
+            printed = printed.with_columns(pl.col("unit").replace("percent", "ratio"), value=value)
+        is_of_metrics = {"metric", "system"} <= {*printed.columns}
+        found.append(defined(printed, name) if is_of_metrics else printed)
+    return pl.concat(found, how="diagonal_relaxed")
+
+
+def defined(printed: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Rows of the published table `name`, by `metric`, with `measure` and `average` beside them."""
+    known = pl.read_csv(FOLDER / "definitions.csv", infer_schema=False).filter(table=name)
+    known = known.select(_column="column", measure="metric", average="average")
+    # A table of several kinds may have a column of a metric for each of them.
+    names = [pl.format("{} {}", "kind", "metric")] if "kind" in printed.columns else []
+    names = [column.replace_strict(*[known["_column"]] * 2, default=None) for column in names]
+    printed = printed.with_columns(_column=pl.coalesce(*names, "metric"))
+    return printed.join(known, on="_column", how="left", maintain_order="left").drop("_column")
+
+
+def cited(printed: pl.DataFrame, *, drawn: bool = True) -> str:
+    """The sentence that tells published figures, `drawn` with open markers, from measured ones."""
+    if not printed.height:
+        return ""
+    # Each paper once, with its tables.
+    papers: dict[str, str] = {}
+    for source in printed["source"].unique(maintain_order=True):
+        paper, *_ = source.rsplit(", ", 1)
+        papers[paper] = papers.get(paper, paper) + source.removeprefix(paper)
+    places = "; ".join(papers.values())
+    start = "Open markers are published figures, " if drawn else "Published figures are "
+    return f"{start}on the forms of their paper and not on those measured here: {places}."
+
+
+def beside(rows: pl.DataFrame, printed: pl.DataFrame, kind: str = PUBLISHED) -> pl.DataFrame:
+    """Rows of a summary, whose `system` says on which forms, above published ones of this `kind`.
+
+    >>> own = pl.DataFrame({"system": ["ocr"], "benchmark": ["b"], "split": ["s"], "value": [0.5]})
+    >>> beside(own, pl.DataFrame({"system": ["GPT-5"], "value": [0.9]}))["system"].to_list()
+    ['ocr on b:s', 'GPT-5']
+    """
+    # Their lines are made before systems get other names; published figures have no cases.
+    lines = pl.Series(LINES, of_rows(rows), dtype=pl.String)
+    system = pl.format("{} on {}:{}", "system", "benchmark", "split")
+    own = rows.with_columns(lines, system=system, kind=pl.lit(OWN))
+    return pl.concat([own, printed.with_columns(kind=pl.lit(kind))], how="diagonal_relaxed")
+
+
+def paper_table(
+    own: pl.DataFrame,
+    printed: pl.DataFrame,
+    columns: Mapping[str, str],
+    *,
+    column: str = "metric",
+    digits: int | Mapping[str, int] = 3,
+    note: str = "",
+) -> Table | Caption:
+    """A paper's own table, models by scores: systems measured here first, published ones below.
+
+    The last rows say of each column which metric it is and how it is averaged; each value is
+    followed by the number of cases with a value, or of a mean over documents by the documents.
+
+    `own` are rows of `analysis.side_by_side`, one for each system and column; `printed` published
+    rows with `system` and `value`, in the same units. `columns` is what the column named by
+    `column` holds, in the order of the paper, to the heading. `digits` are the decimals of all
+    columns, or by column, where 3 is the default; `note` is a sentence under the table.
+
+    Raises `DataBroken` if published figures of a column are of another metric than those measured
+    here, or averaged in another way, or if a system has both averages of a column.
+
+    >>> own = pl.DataFrame({"system": ["ocr"], "metric": ["cer"], "value": [0.2], "ci_low": [0.1],
+    ...                     "ci_high": [0.3], "mark": [None]})
+    >>> printed = pl.DataFrame({"system": ["GPT-5"], "metric": ["cer"], "value": [0.21]})
+    >>> print(paper_table(own, printed, {"cer": "CER"}))
+    system                              CER
+    ocr                0.200 [0.100, 0.300]
+    GPT-5 (published)                 0.210
+    metric                              cer
+    average                          pooled
+    """
+    own, printed = (frame.filter(pl.col(column).is_in(list(columns))) for frame in (own, printed))
+    at = ["system", column]
+    if "average" in own.columns and own.n_unique(at) < own.n_unique([*at, "average"]):
+        what = f"a system has several averages of one {column}"
+        raise DataBroken(what, remedy='rows of one: .filter(average="pooled")')
+    decimals = digits if isinstance(digits, Mapping) else dict.fromkeys(columns, digits)
+    # Published systems have no cases.
+    systems = own["system"].unique(maintain_order=True).to_list()
+    rows = {name: {LINES: line_of({"system": [name]})} for name in systems}
+    measured = own.filter(pl.col("value").is_not_nan())
+    best = measured.filter(mark="best").select(at).rows()
+    ranked = {name for _, name in best}
+    theirs = printed.with_columns(pl.format("{} ({})", "system", pl.lit(PUBLISHED)).alias("system"))
+    for row in [*measured.to_dicts(), *theirs.to_dicts()]:
+        places = decimals.get(row[column], 3)
+        value, *ends = (number(row.get(of), places) for of in ("value", "ci_low", "ci_high"))
+        if row.get("n_cases") is not None:
+            over = "n_docs" if row.get("average") == metrics.MACRO else "n_cases"
+            value += f" (n = {row[over] - (row.get('n_undefined') or 0):,})"
+        value += f" [{', '.join(ends)}]" * (ends[0] != MISSING)
+        sign = {"near": " ≈", None: " °"}.get(row.get("mark", ""), "") * (row[column] in ranked)
+        rows.setdefault(row["system"], {})[row[column]] = value + sign
+    blank = dict.fromkeys(columns, MISSING)
+    scored = [{"system": name} | blank | row for name, row in rows.items()]
+    measures, unstated = _definitions([*own.to_dicts(), *printed.to_dicts()], column)
+    for side, of in enumerate(("metric", "average") if measures else ()):
+        scored.append({"system": of} | {key: pair[side] for key, pair in measures.items()})
+    unsaid = dict.fromkeys(head.rstrip(" ↑↓") for key, head in columns.items() if key in unstated)
+    averages = f"The paper does not say how it averages {', '.join(unsaid)}." if unsaid else ""
+    return table(
+        pl.DataFrame(scored, schema=dict.fromkeys(["system", *columns, LINES], pl.String)),
+        # An arrow at the end of a heading stays with its last word.
+        titles={key: re.sub(" (?=[↑↓]$)", "\u00a0", head) for key, head in columns.items()},
+        note=" ".join([WORDING["paper"]["note"] * (measured.height > 0), averages, note]),
+        strong=[(systems.index(system), name) for system, name in best],
+        aside=range(len(systems), len(scored)),
+        numeric=[*columns],
     )
+
+
+def _definitions(
+    rows: Sequence[Mapping[str, Any]], column: str
+) -> tuple[dict[str, tuple[str, str]], list[str]]:
+    """Metric and average of each value of `column`, and those whose average no paper states."""
+    known: dict[str, tuple[str, str]] = {}
+    for row in rows:
+        metric, average = row.get("measure") or row["metric"], row.get("average") or NOT_STATED
+        entry = metrics.METRICS.get(metric)
+        usual = entry.average if entry else NOT_STATED
+        average = {metrics.MACRO: OVER_DOCUMENTS, metrics.POOLED: usual}.get(average, average)
+        stated = usual if average == NOT_STATED else average
+        here = known.setdefault(row[column], (metric, stated))
+        if metric != here[0] or average not in (NOT_STATED, here[1]):
+            raise DataBroken(
+                f"column {row[column]!r}: published is {metric}, {average}; "
+                f"measured here {', '.join(here)}",
+                remedy="the published metric and average, or no published figures",
+            )
+    unstated = [row[column] for row in rows if row.get("average") == NOT_STATED]
+    return {key: pair for key, pair in known.items() if pair[0] in metrics.METRICS}, unstated

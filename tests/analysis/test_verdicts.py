@@ -168,7 +168,7 @@ def test_papers_table_has_own_rows_first_and_published_ones_in_another_style(row
     })  # fmt: skip
     untested = charts.paper_table(own, own.clear(), {"cer": "CER"}, digits=1)
     assert untested.frame["cer"].to_list() == ["0.1", "0.2 °", "–", "cer", "pooled"]
-    assert "°: not tested against the best" in untested.note
+    assert "°: not tested against the best" in untested.data["note"]
 
 
 def test_systems_are_marked_only_where_they_were_scored_on_the_same():

@@ -11,7 +11,7 @@ from formlab.analysis import Finding
 from formlab.analysis.compare import COMPARISON
 from formlab.charts import theme
 from formlab.charts._shared import LINKS_VARIABLE
-from formlab.charts.published import FOLDER
+from formlab.charts.words import FOLDER
 from tests.made_slices import of
 from tests.seeds import seeds
 

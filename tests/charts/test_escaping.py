@@ -33,7 +33,7 @@ def drawn(*specs):
 
 def bars(names, **titles):
     frame = pl.DataFrame({"kind": [*names, "known"], "value": range(len(names) + 1)})
-    return charts.bars(frame, "kind", titles=titles, say="".join(names)).to_dict()
+    return charts.bars(frame, "kind", titles=titles).to_dict()
 
 
 def test_every_hostile_string_is_drawn_as_a_name_and_as_a_title_and_any_column():

@@ -40,7 +40,7 @@ def test_first_finding_that_holds_is_the_sentence_and_keeps_its_place_and_its_ca
     chance = finding("Chance", holds=False)
     holds = finding("The cause is “x”", paths=["/0", "/1", "/7"], what_to_try="look")
     shown = payload(evaluation("match", "mismatch", "missing"), [chance, holds, holds])
-    assert (shown["finding"], shown["lead"]) == ("The cause is “x”.", True)
+    assert shown["finding"] == shown["findings"][0]["claim"] == "The cause is “x”."
     first, again = shown["findings"]
     assert (first["place"], first["linked"], first["try"]) == (2, True, "look")
     assert again["place"] == 3
@@ -51,7 +51,7 @@ def test_first_finding_that_holds_is_the_sentence_and_keeps_its_place_and_its_ca
     (other,) = payload(evaluation("match"), [finding("X", metric="")])["findings"]
     assert other["effect"].startswith("50.0 %, 95 % interval")
     own = payload(evaluation("match"), [holds], sentence="My words")
-    assert (own["finding"], own["lead"], len(own["findings"])) == ("My words.", False, 1)
+    assert (own["finding"], len(own["findings"])) == ("My words.", 1)
 
 
 @pytest.mark.parametrize(

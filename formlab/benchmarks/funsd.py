@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from formlab import files
-from formlab.benchmarks.corpus import Part, SplitReader, box_of, counts_of, image_columns
+from formlab.benchmarks.corpus import Part, SplitReader, box_of, image_columns
 from formlab.errors import GoldInDoubt
 from formlab.files import Whole
 from formlab.tables import BOX
@@ -24,7 +24,7 @@ from formlab.tables import BOX
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 Box = tuple[float, float, float, float]
 _NO_BOX = (None,) * 4
-_COLUMNS = ("task", "path", "kind", "value", "origin", "modality", *BOX)
+_COLUMNS = ("task", "path", "kind", "value", "origin", "modality")
 LABELS = ("header", "question", "answer", "other")
 
 
@@ -52,14 +52,15 @@ def reader(split: str, root: Path) -> SplitReader:
     entities that have one, in id order, by one space; this is the reference of whole-page scores.
     """
     remedy = "a folder that holds training_data and testing_data, as FUNSD is published"
-    folder = files.folder(root / FOLDERS[split] / "annotations", remedy=remedy)
+    home = root / FOLDERS[split]
+    folder, images = files.folder(home / "annotations", remedy=remedy), home / "images"
 
     def read(file: Path, flaws: Counter[str]) -> Iterator[Part]:
         columns = columns_of(file, flaws)
-        sides = zip(columns["task"], columns["kind"], strict=True)
-        counts = counts_of({"kind": kind} for task, kind in [*sides][1:] if task == "text")
-        image = image_columns(root, root / FOLDERS[split] / "images" / f"{file.stem}.png", flaws)
-        yield {"doc_id": file.stem} | counts | image, columns
+        pairs = zip(columns["kind"], columns["modality"], strict=True)
+        kinds = [kind for kind, modality in pairs if modality]
+        document = {"doc_id": file.stem, "n_fields": len(kinds), "n_kinds": len({*kinds})}
+        yield document | image_columns(root, images / f"{file.stem}.png", flaws), columns
 
     annotations = sorted(folder.glob("*.json"), key=attrgetter("name"))
     empty = f"annotation files in {FOLDERS[split]}"
@@ -77,17 +78,14 @@ def columns_of(file: Path, flaws: Counter[str]) -> dict[str, Sequence[Any]]:
         twice = ", ".join(number for number, count in counts.items() if count > 1)
         raise GoldInDoubt(f"entity ids given twice: {twice}", where=file)
     page = " ".join(filter(None, map(texts.get, sorted(texts))))
-    rows: list[tuple] = [("text", None, "page", page, file.name, None, *_NO_BOX)]
+    rows: list[tuple] = [("text", None, "page", page, file.name, None)]
     boxes = _boxes([item.box for entity in entities for item in (entity, *entity.words)])
-    places = (box or _NO_BOX for box in boxes)
     for entity in entities:
         path = f"/entities/{entity.id}"
         origin = f"{file.name}#{path}"
-        row = ("text", path, entity.label, entity.text, origin, "textual")
-        rows.append((*row, *next(places)))
+        rows.append(("text", path, entity.label, entity.text, origin, "textual"))
         for number, word in enumerate(entity.words):
-            row = ("layout", f"{path}/words/{number}", "word", word.text, origin, None)
-            rows.append((*row, *next(places)))
+            rows.append(("layout", f"{path}/words/{number}", "word", word.text, origin, None))
     flaws["entities without text"] += list(texts.values()).count("")
     flaws["entities with an unknown label"] += sum(e.label not in LABELS for e in entities)
     flaws["words without text"] += sum(not w.text.strip() for e in entities for w in e.words)
@@ -106,8 +104,9 @@ def columns_of(file: Path, flaws: Counter[str]) -> dict[str, Sequence[Any]]:
         flaws["links named by one end only"] += count < 2 and not is_loop
         path = f"/links/{'/'.join(map(str, link))}"
         value = " ".join(f"/entities/{end}" for end in link)
-        rows.append(("layout", path, "link", value, f"{file.name}#/linking", None, *_NO_BOX))
-    return dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))
+        rows.append(("layout", path, "link", value, f"{file.name}#/linking", None))
+    places = zip(*(box or _NO_BOX for box in (None, *boxes, *[None] * len(mentions))), strict=True)
+    return dict(zip((*_COLUMNS, *BOX), (*zip(*rows, strict=True), *places), strict=True))
 
 
 def _boxes(stated: list[Any]) -> list[Box | None]:

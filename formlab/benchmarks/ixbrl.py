@@ -114,16 +114,12 @@ def _drawn(page: Page, html: str, image: Path) -> bool:
         page.set_content(html)
         with files.atomic(image) as temporary:
             page.screenshot(path=temporary, type="png", full_page=True)
-        boxes = fact_boxes(page)
+        # None for a fact that is not shown.
+        boxes: list[list[float] | None] = page.evaluate(_BOXES, ", ".join(FACTS))
     except Error:
         return False
     files.write_json(image.with_suffix(".json"), boxes)
     return True
-
-
-def fact_boxes(page: Page) -> list[list[float] | None]:
-    """Where each fact tag of a drawn page stands: x0, y0, x1, y1 in pixels; None if not shown."""
-    return page.evaluate(_BOXES, ", ".join(FACTS))
 
 
 def _name(node: etree._Element) -> str:

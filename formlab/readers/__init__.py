@@ -7,7 +7,7 @@ import dataclasses
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,7 +24,7 @@ __all__ += ["splits"]
 
 # Cells by name. `role` is one of `ROLES`; a document, gold and an answer have the columns of
 # records, a call those of responses, a figure `scorer`, `kind`, `score` and `n`. The scores of a
-# log are `log_by_<scorer>` of answers and calls.
+# log are `log_by_<scorer>` of answers and calls. Of several values `path` and `value` are lists.
 Row = dict[str, Any]
 ROLES = ("document", "gold", "answer", "call", "figure")
 # What reading runs into where a file is not laid out as it should be.
@@ -80,6 +80,16 @@ def by_role(rows: Iterable[Row]) -> dict[str, list[Row]]:
     for row in rows:
         found[row.pop("role")].append(row)
     return found
+
+
+def singly(rows: Iterable[Row]) -> Iterator[Row]:
+    """Rows with one value each, where `path` and `value` may be lists."""
+    for row in rows:
+        if isinstance(row.get("path"), list):
+            values = zip(row["path"], row["value"], strict=True)
+            yield from (row | {"path": path, "value": value} for path, value in values)
+        else:
+            yield row
 
 
 def counted(notes: Mapping[str, int]) -> dict[str, int]:
@@ -157,7 +167,7 @@ def read_predictions(
         return dataclasses.replace(run, system=name or run.system)
     if path and not columns and (reader := reader_of(path, corpus)):
         found = Source(path, corpus)
-        return answers.of_rows(reader.read(found), found, name)
+        return answers.of_rows(singly(reader.read(found)), found, name)
     return next(answers.of_table(path or source, corpus, name=name, columns=columns or {}))
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -179,10 +179,16 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Run]:
 
 
 def _frame(rows: list[Row]) -> pl.DataFrame:
-    """Rows that may leave columns out, with the dtypes of tables."""
+    """Rows that may leave columns out, with the dtypes of tables; one for each of their values."""
     columns = tables.columns_of(rows, {})
     scores = dict.fromkeys((name for name in columns if name.startswith(SCORE)), pl.Float64)
-    return as_frame(columns, _DTYPES | scores).with_columns(_FEW.cast(pl.Categorical))
+    values = {n: columns.pop(n, [None] * len(rows)) for n in ("path", "value")}
+    values = {n: [c if type(c) is list else [c] for c in cells] for n, cells in values.items()}
+    counts = pl.Series([*map(len, values["path"])])
+    values = as_frame({n: [*chain.from_iterable(c)] for n, c in values.items()}, _DTYPES)
+    frame = as_frame(columns, _DTYPES | scores).with_columns(_FEW.cast(pl.Categorical))
+    frame = frame[pl.int_range(len(rows), eager=True).repeat_by(counts).explode()]
+    return pl.concat([frame, values], how="horizontal")
 
 
 def evaluation(

@@ -7,7 +7,7 @@ import dataclasses
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -75,21 +75,14 @@ class Reader(NamedTuple):
 
 
 def by_role(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """The rows of each role, in order, which lose their `role`."""
+    """The rows of each role, in order and one a value, which lose their `role`."""
     found: dict[str, list[Row]] = {role: [] for role in ROLES}
     for row in rows:
-        found[row.pop("role")].append(row)
+        of_role, path = found[row.pop("role")], row.get("path")
+        values = zip(path, row["value"], strict=True) if isinstance(path, list) else ()
+        several = [row | {"path": path, "value": value} for path, value in values]
+        of_role += several if isinstance(path, list) else [row]
     return found
-
-
-def singly(rows: Iterable[Row]) -> Iterator[Row]:
-    """Rows with one value each, where `path` and `value` may be lists."""
-    for row in rows:
-        if isinstance(row.get("path"), list):
-            values = zip(row["path"], row["value"], strict=True)
-            yield from (row | {"path": path, "value": value} for path, value in values)
-        else:
-            yield row
 
 
 def counted(notes: Mapping[str, int]) -> dict[str, int]:
@@ -167,7 +160,7 @@ def read_predictions(
         return dataclasses.replace(run, system=name or run.system)
     if path and not columns and (reader := reader_of(path, corpus)):
         found = Source(path, corpus)
-        return answers.of_rows(singly(reader.read(found)), found, name)
+        return answers.of_rows(reader.read(found), found, name)
     return next(answers.of_table(path or source, corpus, name=name, columns=columns or {}))
 
 

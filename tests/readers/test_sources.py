@@ -14,7 +14,7 @@ from backports.zstd import zipfile
 import formlab
 from formlab import benchmarks, registry, systems
 from formlab.errors import DataBroken, FormlabError
-from formlab.readers import READERS, Source, logs, read_predictions, reader_of, singly, splits
+from formlab.readers import READERS, Source, by_role, logs, read_predictions, reader_of, splits
 from formlab.saving import home_of
 from formlab.systems import System
 from tests import made_formfactory, made_vrdu
@@ -96,7 +96,8 @@ def plugins():
 
 
 def rows_of(path, columns=()):
-    return list(singly(logs.log_rows(path, Source(path, columns=dict(columns)))))
+    roles = by_role(logs.log_rows(path, Source(path, columns=dict(columns))))
+    return [row | {"role": role} for role, rows in roles.items() for row in rows]
 
 
 def scores_of(rows):

@@ -322,11 +322,15 @@ def _textract(content: Any) -> Reading:
         return " ".join(_part(child).text for child in related(block))
 
     for block in blocks:
+        name = _first(block.get("Query"), "Alias", "Text")
+        pairs += [(name, _part(answer)) for answer in related(block, "ANSWER")]
         if "KEY" in (block.get("EntityTypes") or ()):
             values = related(block, "VALUE")
             found = _part(next(iter(values), None), int(block.get("Page") or 1))
             pairs.append((text(block), replace(found, text=" ".join(map(text, values)))))
     forms = [_keyed(pairs)]
+    for identity in _every(responses, "IdentityDocuments"):
+        forms.append(_summary(identity, "IdentityDocumentFields"))
     for expense in expenses:
         items = _every([expense], "LineItemGroups", "LineItems")
         rows = [_summary(item, "LineItemExpenseFields") for item in items]

@@ -313,10 +313,11 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
     >>> headlines(log).filter(over="scored").select("by", "value", "n").rows()
     [('log', 0.0, 1), ('formlab', 1.0, 1)]
     """
-    units, scorer, rows = _units(evaluation), stated(evaluation).get("scorer"), []
-    for stands in stated(evaluation).get("headline", ()):
-        measure = f"{stands['scorer']}: {stands['metric']}"
-        rows.append(("log, as stated", measure, "scored", stands["value"], stands["n"]))
+    units, scorer = _units(evaluation), stated(evaluation).get("scorer")
+    rows = [
+        ("log, as stated", f"{of['scorer']}: {of['metric']}", "scored", of["value"], of["n"])
+        for of in stated(evaluation).get("headline", ())
+    ]
     is_whole = "log_document_status" in evaluation.documents
     measure = f"normalised_accuracy of fields{', mean of documents' if is_whole else ''}"
     if is_whole and scorer in evaluation.scores["metric"]:

@@ -24,7 +24,7 @@ __all__ += ["splits"]
 
 # Cells by name. `role` is one of `ROLES`; a document, gold and an answer have the columns of
 # records, a call those of responses, a figure `scorer`, `kind`, `score` and `n`. The scores of a
-# log are `log_by_<scorer>` of answers and calls.
+# log are `log_by_<scorer>` of answers and calls. Of several values `path` and `value` are lists.
 Row = dict[str, Any]
 ROLES = ("document", "gold", "answer", "call", "figure")
 # What reading runs into where a file is not laid out as it should be.
@@ -75,10 +75,13 @@ class Reader(NamedTuple):
 
 
 def by_role(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """The rows of each role, in order, which lose their `role`."""
+    """The rows of each role, in order and one a value, which lose their `role`."""
     found: dict[str, list[Row]] = {role: [] for role in ROLES}
     for row in rows:
-        found[row.pop("role")].append(row)
+        of_role, path = found[row.pop("role")], row.get("path")
+        values = zip(path, row["value"], strict=True) if isinstance(path, list) else ()
+        several = [row | {"path": path, "value": value} for path, value in values]
+        of_role += several if isinstance(path, list) else [row]
     return found
 
 

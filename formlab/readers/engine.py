@@ -279,9 +279,8 @@ def _paged(content: Any) -> Reading:
         for pair in _every([page], "formFields"):
             name, value = part(at(pair, "fieldName")), part(at(pair, "fieldValue"))
             tick = at(pair, "valueType") or ""
-            said = tick if "checkbox" in tick else at(pair, "correctedValueText")
-            value.text = said or value.text
-            pairs.append((at(pair, "correctedKeyText") or name.text, value))
+            value.text = tick if "checkbox" in tick else value.text
+            pairs.append((name.text, value))
     return replace(reading, values=_entities(document, "entities") or _keyed(pairs))
 
 
@@ -311,8 +310,6 @@ def _azure_field(value: Any) -> Any:
 
 def _textract(content: Any) -> Reading:
     responses = content if isinstance(content, list) else [content]
-    if any("BlockType" in response for response in responses):
-        responses = [{"Blocks": responses}]
     expenses = _every(responses, "ExpenseDocuments")
     blocks = _every([*responses, *expenses], "Blocks")
     by_id, pairs = {block.get("Id"): block for block in blocks}, []

@@ -23,7 +23,6 @@ from formlab.readers.samples import ANSWER, Sample, figure, has, names, sample_r
 from formlab.readers.sources import FRAME, items
 from formlab.readers.values import pointer
 from formlab.tables import USABLE
-from formlab.text import replies
 from formlab.trees import escape, leaves, unescape
 
 # What they call things, by reader.
@@ -67,10 +66,8 @@ def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
     put_away = entry.get("attachments") or {}
 
     def text(content: Any) -> str | None:
-        if isinstance(content, list):
-            content = replies.text_of({"role": "assistant", "content": content})
-        content = as_text(content) or content
-        return put_away.get(content.removeprefix("attachment://"), content) if content else content
+        content = as_text(content)
+        return put_away.get((content or "").removeprefix("attachment://"), content)
 
     columns, output = dict(entry.get("metadata") or {}), entry.get("output") or {}
     doc_id, path = columns.pop("doc_id", None), columns.pop("path", None)
@@ -90,13 +87,11 @@ def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
     scores = {name: score.get("value") for name, score in (entry.get("scores") or {}).items()}
     scores = {unescape(place[1:]): value for place, value in leaves(scores)}
     model = output.get("model") if answer is not None and status != "api_error" else None
-    run = {"model": model, "epoch": int(entry.get("epoch") or 1), "request": entry["id"]}
-    call = {"error": error, "seconds": number(seconds) or None}
-    given = run | {"scores": scores, "columns": columns, "call": call}
-    path = ANSWER if path is None else pointer(str(path))
-    doc_id = entry["id"] if doc_id is None else doc_id
+    given = {"model": model, "epoch": int(entry.get("epoch") or 1), "request": entry["id"]}
+    given |= {"call": {"error": error, "seconds": number(seconds) or None}, "columns": columns}
+    doc_id, path = entry["id"] if doc_id is None else doc_id, ANSWER if path is None else path
     gold = [*map(text, target)] if isinstance(target, list) else text(target)
-    return Sample(doc_id, path, gold, text(answer), status, **given)
+    return Sample(doc_id, pointer(str(path)), gold, text(answer), status, scores=scores, **given)
 
 
 def lmms_eval(source: Source) -> Iterator[Row]:
@@ -110,16 +105,13 @@ def lmms_eval(source: Source) -> Iterator[Row]:
     count = at(results, "n-samples", task, "effective")
 
     def sample_of(line: Row, _: str) -> Sample:
-        answer = line.get("filtered_resps")
-        while isinstance(answer, list):
-            # Metrics of lmms-eval look at the first of several.
-            answer = answer[0] if answer else None
         said = {n: v for n, v in line.items() if n not in _BESIDE}
         said = {n: v.get("score") if isinstance(v, dict) else v for n, v in said.items()}
         scores = {n: v for n, v in said.items() if isinstance(v, int | float)}
         columns = {"question": line.get("input"), "doc_hash": line.get("doc_hash")}
-        gold, image = _accepted(line.get("target")), _image(line)
-        name = image if image and images[image] == 1 else line["doc_id"]
+        # Metrics of lmms-eval look at the first of several answers.
+        gold, answer = _accepted(line.get("target")), _first(line.get("filtered_resps"))
+        name = image if images[image := _image(line)] == 1 and image else line["doc_id"]
         return Sample(name, gold=gold, answer=answer, scores=scores, columns=columns)
 
     figures = (
@@ -132,10 +124,14 @@ def lmms_eval(source: Source) -> Iterator[Row]:
 
 
 def _image(line: Row) -> str | None:
-    media = line.get("input_media")
-    while isinstance(media, list):
-        media = media[0] if media else None
+    media = _first(line.get("input_media"))
     return PurePosixPath(media).stem if isinstance(media, str) else None
+
+
+def _first(value: Any) -> Any:
+    while isinstance(value, list):
+        value = value[0] if value else None
+    return value
 
 
 def _accepted(gold: Any) -> Any:
@@ -150,7 +146,8 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
     """VLMEvalKit's workbook, TSV or JSON"""
     path, stem, named = source.path, door.stem(source.path), _NAMES["vlmevalkit"]
     model, _, dataset = stem.rpartition("_")
-    source.files.append(path)
+    beside = (path.with_name(f"{stem}_{end}.csv") for end in ("acc", "score"))
+    source.files += [path, *(found := [file for file in beside if file.is_file()])]
 
     def sample_of(row: Row, _: str) -> Sample:
         sample = samples.of_cells(row, named["columns"])
@@ -158,8 +155,6 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
         sample.scores = {n: sample.columns.pop(n) for n in named["scores"] if n in row}
         return sample
 
-    beside = (path.with_name(f"{stem}_{end}.csv") for end in ("acc", "score"))
-    source.files += (found := [file for file in beside if file.is_file()])
     # A column per category, in per cent as they are stated.
     cells = ((file, *cell) for file in found for _, row in items(file) for cell in row.items())
     stated = ((file.stem.rpartition("_")[2], n, v) for file, n, v in cells if number(v) is not None)
@@ -242,10 +237,8 @@ def docling_eval(source: Source) -> Iterator[Row]:
                     figures.append(figure(scorer, "mean", value["mean"], value.get("total")))
 
     def sample_of(row: Row, origin: str) -> Sample:
-        gold, answer, info = (
-            value if isinstance(value, dict) else door.decoded(value or "{}", dict, origin)
-            for value in map(row.get, _DOCLING["columns"][:3])
-        )
+        read = (door.decoded(row.get(n) or "{}", dict, origin) for n in _DOCLING["columns"][:3])
+        gold, answer, info = read
         outcome = str(row.get("status") or "success").lower().rpartition(".")[2]
         status = _DOCLING["status"].get(outcome, "api_error") if answer else "api_error"
         read, doc_id = _docling_values(answer), row["document_id"]

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,10 +19,10 @@ from formlab import benchmarks, metrics, readers, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.files import local
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.readers import ODD, Row, Source, answers, by_role, counted, door, samples, sources
+from formlab.readers import ODD, Row, Source, answers, counted, door, samples, sources
 from formlab.readers.gold import corpora
 from formlab.readers.samples import NAMES, SCORE
-from formlab.readers.sources import FRAME, ROWS
+from formlab.readers.sources import FRAME
 from formlab.readers.values import as_frame
 from formlab.scoring.causes import STAGE_OF
 from formlab.scoring.evaluate import evaluate
@@ -35,6 +35,7 @@ STRANGE = "samples that the benchmark does not have"
 OTHER_GOLD = "targets that differ from the benchmark's gold, which is used"
 _REPORT = {"matched": MATCHED, "missing": samples.MISSING, "duplicate": samples.DUPLICATES}
 _REPORT |= {"failed": FAILED, "unreadable": samples.UNREADABLE}
+_ROWS = 10_000  # Rows that are in memory at once, each perhaps of many values.
 _CLOSE = 0.005  # Two figures of a document that differ by more than rounding.
 _KEY = ["doc_id", "path"]
 _FEW = pl.col("^(system|split|origin)$")  # A million times the same.
@@ -148,9 +149,9 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Run]:
     """The runs of a log, one for each system and epoch; figures are of each of them."""
     of_all, rows = ["system", "epoch", "split", *_KEY], iter(rows)
     parts = {role: [_frame([dict.fromkeys(of_all + of)])[:0]] for role, of in _COLUMNS.items()}
-    while some := list(islice(rows, ROWS)):
-        for role, found in by_role(some).items():
-            if found and role in parts:
+    while some := list(islice(rows, _ROWS)):
+        for role in parts:
+            if found := [row for row in some if row["role"] == role]:
                 parts[role].append(_frame(found))
     stem, by = door.stem(source.path), {r: pl.concat(p, how="diagonal") for r, p in parts.items()}
     usual = pl.col("system").fill_null(source.name or stem), pl.col("epoch").fill_null(1)
@@ -179,10 +180,17 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Run]:
 
 
 def _frame(rows: list[Row]) -> pl.DataFrame:
-    """Rows that may leave columns out, with the dtypes of tables."""
+    """Rows that may leave columns out, with the dtypes of tables; one for each of their values."""
     columns = tables.columns_of(rows, {})
+    columns.pop("role", None)
     scores = dict.fromkeys((name for name in columns if name.startswith(SCORE)), pl.Float64)
-    return as_frame(columns, _DTYPES | scores).with_columns(_FEW.cast(pl.Categorical))
+    values = {n: columns.pop(n, [None] * len(rows)) for n in ("path", "value")}
+    values = {n: [c if type(c) is list else [c] for c in cells] for n, cells in values.items()}
+    counts = pl.Series([*map(len, values["path"])])
+    values = as_frame({n: [*chain.from_iterable(c)] for n, c in values.items()}, _DTYPES)
+    frame = as_frame(columns, _DTYPES | scores).with_columns(_FEW.cast(pl.Categorical))
+    frame = frame[pl.int_range(len(rows), eager=True).repeat_by(counts).explode()]
+    return pl.concat([frame, values], how="horizontal")
 
 
 def evaluation(
@@ -305,10 +313,11 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
     >>> headlines(log).filter(over="scored").select("by", "value", "n").rows()
     [('log', 0.0, 1), ('formlab', 1.0, 1)]
     """
-    units, scorer, rows = _units(evaluation), stated(evaluation).get("scorer"), []
-    for stands in stated(evaluation).get("headline", ()):
-        measure = f"{stands['scorer']}: {stands['metric']}"
-        rows.append(("log, as stated", measure, "scored", stands["value"], stands["n"]))
+    units, scorer = _units(evaluation), stated(evaluation).get("scorer")
+    rows = [
+        ("log, as stated", f"{of['scorer']}: {of['metric']}", "scored", of["value"], of["n"])
+        for of in stated(evaluation).get("headline", ())
+    ]
     is_whole = "log_document_status" in evaluation.documents
     measure = f"normalised_accuracy of fields{', mean of documents' if is_whole else ''}"
     if is_whole and scorer in evaluation.scores["metric"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,37 +53,45 @@ class Sample:
     columns: Row = field(default_factory=dict)
 
     def rows(self, origin: str = "") -> Iterator[Row]:
-        """Its gold, answers and call, which has the scores where a whole document was scored."""
+        """Its gold, answers and call, which has the scores where a whole document was scored.
+
+        A row of gold or answers has all of them: its `path` and `value` are lists.
+        """
         form = as_object(self.gold) if self.path is not None else None
-        place, gold = (self.path, self.gold) if form is None else (None, form)
         # Names that begin with log_ are those of the log's scores.
         columns = {n: cell for n, cell in self.columns.items() if not n.startswith("log_")}
-        if form is None and not isinstance(gold, tuple):
-            texts = map(as_text, gold if isinstance(gold, list) else [gold])
+        place = self.path if form is None else None
+        if form is not None or isinstance(self.gold, tuple):
+            golds = self._values(self.gold if form is None else form, form)
+        else:
+            texts = map(as_text, self.gold if isinstance(self.gold, list) else [self.gold])
             accepted = [files.storable(text) for text in texts if text is not None]
             columns |= {"accepted": accepted} if accepted[1:] else {}
-            gold = tuple((place, text) for text in accepted[:1])
-        golds = [{"path": path, "value": value} for path, value in self._values(gold, form)]
+            golds = [(place, text) for text in accepted[:1]]
+        status, claims = self._claims(form, golds)
         credit = {n: _CREDIT.get(str(s).lower().strip(), s) for n, s in self.scores.items()}
         scores = {f"{SCORE}{name}": number(score) for name, score in credit.items()}
-        answer = {"role": "answer", "origin": origin, "status": self.status}
-        answer |= scores if place is not None else {}
         request = as_text(self.doc_id if self.request is None else self.request)
         call = {"role": "call", "task": "text", "request": request, "attempts": 1, "path": place}
         text = None if isinstance(self.answer, tuple) else as_text(self.answer)
         call |= {"text": text, "status": self.status} | self.call
-        yield from (columns | row | {"role": "gold"} for row in golds)
-        yield from (answer | row for row in self._claims(form, golds))
+        if golds:
+            yield columns | _columns(golds) | {"role": "gold"}
+        if claims:
+            answer = {"role": "answer", "origin": origin, "status": status} | _columns(claims)
+            yield answer | (scores if place is not None else {})
         yield call | (scores | {"log_status": self.status} if place is None else {})
 
-    def _values(self, value: Any, form: Any) -> Iterable[tuple[str | None, str | None]]:
+    def _values(self, value: Any, form: Any) -> Sequence[tuple[str | None, str | None]]:
         """The value that it is, or those of a form, as texts at their paths."""
         if form is None:
             return value if isinstance(value, tuple) else [(self.path, as_text(value))]
         base = "" if self.path == ANSWER else self.path or ""
-        return fields(answers.form_in(value), base) if isinstance(value, Mapping | list) else []
+        is_form = isinstance(value, Mapping | list)
+        return [*fields(answers.form_in(value), base)] if is_form else []
 
-    def _claims(self, form: Mapping[str, Any] | None, golds: list[Row]) -> list[Row]:
+    def _claims(self, form: Any, golds: Sequence[Any]) -> tuple[str | None, Sequence[Any]]:
+        """The status of what it answers, and the values; null at each field that was asked for."""
         status, answer = self.status, self.answer
         if isinstance(answer, str) and answer and status in USABLE:
             parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
@@ -91,12 +99,15 @@ class Sample:
             answer = answers.answer_in(parsed.value) if is_field else parsed.value
             status = parsed.status if parsed.changes or parsed.status not in USABLE else status
         # A null names no value; what failed has failed at each field that was asked for.
-        found = self._values(answer, form) if status in USABLE else []
-        found = [value for value in found if value[1] is not None]
-        status = "missing" if status in USABLE and not found else status
-        places = [self.path] if form is None else [row["path"] for row in golds]
-        found = found or [(place, None) for place in places]
-        return [{"path": path, "value": value, "status": status} for path, value in found]
+        found = self._values(answer, form) if status in USABLE else ()
+        if found := [value for value in found if value[1] is not None]:
+            return status, found
+        asked = [self.path] if form is None else [path for path, _ in golds]
+        return "missing" if status in USABLE else status, [(path, None) for path in asked]
+
+
+def _columns(values: Sequence[tuple[str | None, str | None]]) -> Row:
+    return dict(zip(("path", "value"), map(list, zip(*values, strict=True)), strict=True))
 
 
 def sample_rows(
@@ -239,7 +250,9 @@ def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
     """The leaves of a JSON value at their JSON Pointers, as text; what has no value is null."""
     for place, leaf, _ in values_of(value, path, {}):
         # A number of JSON as it was written, which a user's 9.0 in a workbook is not.
-        yield place, repr(leaf) if isinstance(leaf, float) and leaf == leaf else as_text(leaf)
+        if not isinstance(leaf, str):
+            leaf = repr(leaf) if isinstance(leaf, float) and leaf == leaf else as_text(leaf)
+        yield place, leaf
 
 
 def as_object(value: Any) -> Mapping[str, Any] | None:

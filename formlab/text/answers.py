@@ -252,6 +252,7 @@ def is_flat(value: Any, levels: int = DEEPEST) -> bool:
     if not isinstance(value, dict | list):
         return True
     inner = value.values() if isinstance(value, dict) else value
+    inner = (part for part in inner if isinstance(part, dict | list))
     return levels > 0 and all(is_flat(part, levels - 1) for part in inner)
 
 
@@ -276,9 +277,14 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name.casefold())
 
 
+@lru_cache(maxsize=2**16)
+def _is_wrapper(name: str) -> bool:
+    return _WRAPPER.fullmatch(plain_name(name)) is not None
+
+
 def unwrapped(row: dict[str, Any], beside: Collection[str] = ()) -> dict[str, Any]:
     """A row without the one object, or text in JSON, that stands around all of its answer."""
-    around = [name for name in row if name not in beside and _WRAPPER.fullmatch(plain_name(name))]
+    around = [name for name in row if _is_wrapper(name) and name not in beside]
     rest = (plain_name(name) for name in row if name not in beside and name not in around)
     if len(around) != 1 or not _REMARKS.issuperset(rest):
         return row

@@ -125,7 +125,9 @@ def leaves(
     if path.count("/") > _DEEPEST:
         raise RecursionError(f"nested deeper than {_DEEPEST} levels")
     for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from leaves(inner, f"{path}/{escape(str(step))}", is_value)
+        place = f"{path}/{escape(str(step))}"
+        # Most members are texts: a walk for each would take most of the time.
+        yield from ((place, inner),) if type(inner) is str else leaves(inner, place, is_value)
 
 
 def from_records(rows: Collection[_Row], *, flaws: Counter[str] | None = None) -> Node:

@@ -14,7 +14,7 @@ from backports.zstd import zipfile
 import formlab
 from formlab import benchmarks, registry, systems
 from formlab.errors import DataBroken, FormlabError
-from formlab.readers import READERS, Source, logs, read_predictions, reader_of, splits
+from formlab.readers import READERS, Source, by_role, logs, read_predictions, reader_of, splits
 from formlab.saving import home_of
 from formlab.systems import System
 from tests import made_formfactory, made_vrdu
@@ -95,8 +95,9 @@ def plugins():
         registry.unload(str(PLUGINS / f"{name}.py"))
 
 
-def rows_of(path):
-    return list(logs.log_rows(path, Source(path)))
+def rows_of(path, columns=()):
+    roles = by_role(logs.log_rows(path, Source(path, columns=dict(columns))))
+    return [row | {"role": role} for role, rows in roles.items() for row in rows]
 
 
 def scores_of(rows):
@@ -123,7 +124,7 @@ def test_sources_have_these_rows(case, tmp_path, request):
         return
     path = DATA / case["sample"] if "sample" in case else folder / case.get("path", "")
     columns = case.get("columns", {})
-    rows = list(logs.log_rows(path, Source(path, columns=columns)))
+    rows = rows_of(path, columns)
     answers = [row for row in rows if row["role"] == "answer"]
     assert {row.get("system") for row in answers} == {case["system"]}
     found = [[row.get(n) for n in ("doc_id", "path", "value", "status")] for row in answers]

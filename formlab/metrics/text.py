@@ -5,6 +5,7 @@ None of them normalises: pass strings from `formlab.text.normalise`. BLEU is sac
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
@@ -21,14 +22,12 @@ _MANY = 256
 _ORDERS = 4
 _ALPHANUMERIC = re.compile("[a-z0-9]+")
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
-# What mteval-v13a sets apart: signs, a period or comma beside no digit, a dash after a digit.
-_SIGNS = frozenset('!"#$%&()*+:;<=>?@[\\]^_`{|}~/')
-_SET_APART = (
-    (re.compile(r"([^0-9])([.,])"), r"\1 \2 "),
-    (re.compile(r"([.,])([^0-9])"), r" \1 \2"),
-    (re.compile(r"([0-9])(-)"), r"\1 \2 "),
-)
-Words = Callable[[Sequence[str]], Iterable[list[str]]]
+# What mteval-v13a sets apart: signs, a period or comma beside no digit, a dash after a digit. Of
+# two such signs the first may be the one that is no digit; then it is part of a match.
+_SIGNS = '!"#$%&()*+:;<=>?@[\\]^_`{|}~/'
+_AFTER, _BEFORE = re.compile(r"([.,])(?<=[^0-9].)([.,]?)"), re.compile("([.,])(?=[^0-9])")
+_DASH = re.compile("-(?<=[0-9]-)")
+Words = Callable[[Sequence[str]], Iterable[Sequence[Any]]]
 
 
 def _alphanumeric(texts: Sequence[str]) -> Iterator[list[str]]:
@@ -51,15 +50,19 @@ def _stem(word: str) -> str:
 
 def _mteval(texts: Sequence[str]) -> Iterator[list[str]]:
     """The words of mteval-v13a, the default tokeniser of BLEU."""
-    # All texts at once is faster; a line end is no part of any text here.
-    joined = " \n ".join(["", *texts, ""])
-    if joined.count("\n") > len(texts) + 1 or "&" in joined or "<skipped>" in joined:
-        joined = " \n ".join(["", *map(_mteval_clean, texts), ""])
-    for sign in _SIGNS.intersection(joined):
-        joined = joined.replace(sign, f" {sign} ")
-    for pattern, apart in _SET_APART:
-        joined = pattern.sub(apart, joined)
-    return map(str.split, joined.split("\n")[1:-1])
+    for start in range(0, len(texts), _MANY):
+        some = texts[start : start + _MANY]
+        # Many texts at once is faster; a line end is no part of any text here.
+        joined = " \n ".join(["", *some, ""])
+        if joined.count("\n") > len(some) + 1 or "&" in joined or "<skipped>" in joined:
+            joined = " \n ".join(["", *map(_mteval_clean, some), ""])
+        for sign in _SIGNS:
+            joined = joined.replace(sign, f" {sign} ")
+        pieces = _AFTER.split(joined)
+        pieces[1::3] = [f" {sign} " for sign in pieces[1::3]]
+        pieces = _BEFORE.split("".join(pieces))
+        pieces[1::2] = [f" {sign} " for sign in pieces[1::2]]
+        yield from map(str.split, _DASH.sub(" - ", "".join(pieces)).split("\n")[1:-1])
 
 
 def _mteval_clean(text: str) -> str:
@@ -69,40 +72,69 @@ def _mteval_clean(text: str) -> str:
     return text
 
 
-def _in_words(
-    golds: Sequence[str], preds: Sequence[str], words: Words
-) -> Iterator[tuple[slice, list[list[str]], list[list[str]]]]:
-    """The words of both texts of some pairs at a time, so that memory does not grow."""
+def _counted(
+    golds: Sequence[str],
+    preds: Sequence[str],
+    words: Words,
+    shared: Callable[[list, list], Any],
+    orders: int = 1,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How many words both texts of each pair share, shape (n, orders), and how many each has.
+
+    Most texts are read perfectly: of those the words are counted, and only of others compared.
+    """
     as_many(golds, preds)
-    for start in range(0, len(golds), _MANY):
-        rows = slice(start, start + _MANY)
-        texts = list(dict.fromkeys((*golds[rows], *preds[rows])))
-        known = dict(zip(texts, words(texts), strict=True))
-        yield rows, *([known[text] for text in side[rows]] for side in (golds, preds))
+    differ = np.fromiter(map(operator.ne, golds, preds), dtype=bool, count=len(golds))
+    same, rest = np.flatnonzero(~differ), np.flatnonzero(differ).tolist()
+    sizes = np.zeros((2, len(golds)), dtype=np.int64)
+    sizes[:, same] = _lengths(words([golds[row] for row in same.tolist()]))
+    # n words have n - 1 pairs of words, and so on.
+    both = np.maximum(sizes[0][:, None] - np.arange(orders), 0)
+    # Some at a time, so that memory does not grow.
+    for rows in (rest[start : start + _MANY] for start in range(0, len(rest), _MANY)):
+        ours, theirs = (list(words([side[row] for row in rows])) for side in (golds, preds))
+        sizes[:, rows] = _lengths(ours), _lengths(theirs)
+        both[rows] = np.reshape(shared(ours, theirs), (-1, orders))
+    return both, *sizes
+
+
+def _lengths(texts: Iterable[Sequence[Any]]) -> np.ndarray:
+    return np.fromiter(map(len, texts), dtype=np.int64)
 
 
 def _compared(golds: Sequence[Any], preds: Sequence[Any], scorer: Any) -> np.ndarray:
-    as_many(golds, preds)
     return process.cpdist(golds, preds, scorer=scorer, dtype=np.int64, workers=1)
 
 
-def _lengths(texts: Sequence[Any]) -> np.ndarray:
-    return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+_alike, _in_order = (partial(_compared, scorer=of.similarity) for of in (Levenshtein, LCSseq))
 
 
 def _pairs(hits: np.ndarray, totals: np.ndarray) -> np.ndarray:
     return np.stack([hits, totals], axis=1).astype(np.float64)
 
 
-def character_edits(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-    """Edits and code points of each gold text, shape (n, 2); of words where texts are lists."""
-    return _pairs(_compared(golds, preds, Levenshtein.distance), _lengths(golds))
+def character_edits(
+    golds: Sequence[str], preds: Sequence[str], *, of_longer: bool = False
+) -> np.ndarray:
+    """Edits, and code points of each gold text or of the longer one, shape (n, 2)."""
+    as_many(golds, preds)
+    edits = _compared(golds, preds, Levenshtein.distance)
+    sizes = _lengths(golds)
+    return _pairs(edits, np.maximum(sizes, _lengths(preds)) if of_longer else sizes)
 
 
-def edits_of_longer(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-    """Edits and code points of the longer text of each pair, shape (n, 2)."""
-    longer = np.maximum(_lengths(golds), _lengths(preds))
-    return _pairs(_compared(golds, preds, Levenshtein.distance), longer)
+def edits_of_words(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    """Edits and words of each gold text, shape (n, 2); any white space parts words."""
+    both, ours, theirs = _counted(golds, preds, partial(map, str.split), _alike)
+    return _pairs(np.maximum(ours, theirs) - both[:, 0], ours)
+
+
+def _rouge(
+    golds: Sequence[str], preds: Sequence[str], *, words: Words, shared: Callable[..., Any]
+) -> np.ndarray:
+    """Twice the words that both have, and the words of both, shape (n, 2)."""
+    both, ours, theirs = _counted(golds, preds, words, shared)
+    return _pairs(2 * both[:, 0], ours + theirs)
 
 
 def _shared(gold: Sequence[Any], pred: Sequence[Any]) -> int:
@@ -119,56 +151,28 @@ def _shared(gold: Sequence[Any], pred: Sequence[Any]) -> int:
     return shared
 
 
-def _shared_words(ours: list[list[str]], theirs: list[list[str]]) -> np.ndarray:
-    """ROUGE-1: twice the words that both have, and the words of both."""
-    shared = np.fromiter(map(_shared, ours, theirs), dtype=np.int64, count=len(ours))
-    return _pairs(2 * shared, _lengths(ours) + _lengths(theirs))
-
-
-def _in_order(ours: list[list[str]], theirs: list[list[str]]) -> np.ndarray:
-    """ROUGE-L: twice the words that both have in one order, and the words of both."""
-    shared = _compared(ours, theirs, LCSseq.similarity)
-    return _pairs(2 * shared, _lengths(ours) + _lengths(theirs))
-
-
-def _of_words(words: Words, counted: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """Tallies, shape (n, 2), that are counted in the words of both texts."""
-
-    def tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-        parts = np.zeros((len(golds), 2))
-        for rows, ours, theirs in _in_words(golds, preds, words):
-            parts[rows] = counted(ours, theirs)
-        return parts
-
-    return tallies
-
-
 def bleu_statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """N-gram statistics in words of mteval-v13a: right and predicted of order 1 to 4, lengths."""
     # Of each pair n-grams right and predicted, words predicted, words of the gold text.
-    parts = np.zeros((len(golds), 2 * _ORDERS + 2))
-    for rows, ours, theirs in _in_words(golds, preds, _mteval):
-        parts[rows, -2], parts[rows, -1] = _lengths(theirs), _lengths(ours)
-        parts[rows, :_ORDERS] = np.maximum(parts[rows, -1:] - np.arange(_ORDERS), 0)
-        for row, (gold, pred) in enumerate(zip(ours, theirs, strict=True), start=rows.start):
-            # Texts that are the same have one list of words.
-            if gold is not pred:
-                parts[row, :_ORDERS] = _right_ngrams(gold, pred)
-    parts[:, _ORDERS:-2] = np.maximum(parts[:, -2:-1] - np.arange(_ORDERS), 0)
-    return parts
+    right, ours, theirs = _counted(golds, preds, _mteval, _right_ngrams, _ORDERS)
+    predicted = np.maximum(theirs[:, None] - np.arange(_ORDERS), 0)
+    return np.column_stack([right, predicted, theirs, ours]).astype(float)
 
 
-def _right_ngrams(gold: list[str], pred: list[str]) -> list[int]:
-    right, ours, theirs = [0] * _ORDERS, gold, pred
-    for order in range(_ORDERS):
-        right[order] = _shared(ours, theirs)
-        if not right[order]:
-            # Without shared n-grams there are no longer ones.
-            break
-        # An n-gram is the one without its last word, and that word.
-        ours = list(zip(ours, gold[order + 1 :], strict=False))
-        theirs = list(zip(theirs, pred[order + 1 :], strict=False))
-    return right
+def _right_ngrams(golds: list[list[str]], preds: list[list[str]]) -> list[list[int]]:
+    counts = []
+    for gold, pred in zip(golds, preds, strict=True):
+        right, ours, theirs = [0] * _ORDERS, gold, pred
+        for order in range(_ORDERS):
+            right[order] = _shared(ours, theirs)
+            if not right[order]:
+                # Without shared n-grams there are no longer ones.
+                break
+            # An n-gram is the one without its last word, and that word.
+            ours = list(zip(ours, gold[order + 1 :], strict=False))
+            theirs = list(zip(theirs, pred[order + 1 :], strict=False))
+        counts.append(right)
+    return counts
 
 
 def corpus_bleu(parts: np.ndarray, *, effective: bool = False) -> np.ndarray:
@@ -203,7 +207,10 @@ def bleu_of_fields(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     return np.stack([scores, parts[:, -1] > 0], axis=1)
 
 
-# Any white space parts words.
-edits_of_words = _of_words(partial(map, str.split), character_edits)
-rouge_1, rouge_l = _of_words(_alphanumeric, _shared_words), _of_words(_alphanumeric, _in_order)
-rouge_1_stems, rouge_l_stems = _of_words(_stemmed, _shared_words), _of_words(_stemmed, _in_order)
+edits_of_longer = partial(character_edits, of_longer=True)
+# ROUGE-1 counts words in any order, ROUGE-L those in one.
+rouge_1, rouge_l, rouge_1_stems, rouge_l_stems = (
+    partial(_rouge, words=words, shared=shared)
+    for words in (_alphanumeric, _stemmed)
+    for shared in (lambda *sides: [*map(_shared, *sides)], _in_order)
+)

@@ -172,10 +172,9 @@ def ladders(
         raise ValueError(f"threshold must lie in [0, 1], it is {threshold}")
     columns = ([None] * len(golds) if c is None else c for c in (kinds, orders, accepted))
     rows = list(zip(golds, preds, *columns, strict=True))
-    is_equal = np.array([gold is not None and gold == pred for gold, pred, *_ in rows], dtype=bool)
     # What is equal as it is needs no reading.
-    holds, similarity = np.repeat(is_equal[:, None], 4, axis=1), is_equal.astype(float)
-    is_swapped = np.zeros(len(rows), dtype=bool)
+    is_equal = [gold is not None and gold == pred for gold, pred, *_ in rows]
+    found = [[equal] * 4 + [float(equal), False] for equal in is_equal]
     pairs = [
         (row, right, pred, kind, order)
         for row, (gold, pred, kind, order, others) in enumerate(rows)
@@ -192,12 +191,15 @@ def ladders(
     for (row, gold, pred, kind, order), close in zip(pairs, alike, strict=True):
         same = tight[gold] == tight[pred]
         typed = same or _same_value(gold, pred, kind, order)
-        holds[row] |= (gold == pred, same, typed, typed or close >= threshold)
-        similarity[row] = max(similarity[row], close, same)
         may_be_date = not typed and (kind == "date" or kind not in _KINDS)
-        is_swapped[row] |= may_be_date and _same_value(gold, pred, "date", "either")
-    columns = [*holds.T, similarity, is_swapped & ~holds[:, 2]]
-    return pl.DataFrame(dict(zip((*Ladder._fields, "ambiguous"), columns, strict=True)))
+        is_swapped = may_be_date and _same_value(gold, pred, "date", "either")
+        fuzzy = typed or close >= threshold
+        rungs = (gold == pred, same, typed, fuzzy, 1.0 if same else close, is_swapped)
+        found[row] = list(map(max, found[row], rungs))
+    columns = dict.fromkeys(Ladder._fields[:-1], pl.Boolean)
+    columns |= {"similarity": pl.Float64, "ambiguous": pl.Boolean}
+    frame = pl.DataFrame(found, columns, orient="row")
+    return frame.with_columns(pl.col("ambiguous") & ~pl.col("typed"))
 
 
 def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int]:
@@ -269,6 +271,7 @@ def orders_shown(docs: pl.Series, values: pl.Series) -> dict[str, str]:
     {'a': 'day'}
     """
     dates = pl.DataFrame({"doc": docs, "value": values.cast(pl.String)})
+    dates = dates.filter(pl.col("value").str.contains("[/-]"))
     dates = dates.filter(~pl.col("value").str.contains(_NO_ORDER))
     dates = dates.select("doc", pl.col("value").str.extract_all(_IN_TEXT)).explode("value")
     shown: dict[str, str] = {}

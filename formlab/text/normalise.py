@@ -8,6 +8,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,10 @@ _PLAIN = {code: unicodedata.normalize("NFKC", chr(code)) for code in _FORMS}
 _PLAIN |= dict.fromkeys(_UNSEEN, "")
 # Between a number and its unit, and within a range, a space says nothing.
 UNITS = WORDS["units"].split()
-_TIGHT = re.compile(rf"(?<=[0-9]) (?=(?:{'|'.join(UNITS)})(?![\w/]))|(?<=[0-9]) ?(-) ?(?=[0-9])")
+_TIGHT = re.compile(
+    rf" (?:(?<=[0-9] )(?=(?:{'|'.join(UNITS)})(?![\w/])|- ?[0-9])"
+    "|(?:(?<=[0-9]- )|(?<=[0-9] - ))(?=[0-9]))"
+)
 # No address is longer.
 _LONGEST = 10_000
 _INITIAL_DOT = re.compile(r"(?<=\b[^\W\d_])\.(?=[^\W\d_]\b)")
@@ -57,10 +61,10 @@ STEPS: dict[str, Callable[[str], str]] = {
     "forms": lambda text: text.translate(_PLAIN),
     "dashes": lambda text: text.translate(_DASHES),
     "quotes": lambda text: text.replace("`", "'") if text.isascii() else text.translate(_QUOTES),
-    "units": lambda text: _TIGHT.sub(r"\1", text) if " " in text else text,
+    "units": lambda text: _TIGHT.sub("", text),
 }
 # Plain ASCII stays as it is.
-_ASCII_STEPS = STEPS | dict.fromkeys(("nfc", "forms", "dashes"), str)
+_OF_OTHERS = {"nfc", "forms", "dashes"}
 # NFC comes again at the end: lower-casing can leave a letter and a mark that compose.
 LADDER_STEPS = ("nfc", "forms", "dashes", "quotes", "space", "lower", "nfc", "units")
 
@@ -79,13 +83,16 @@ def normalise(text: str, steps: Sequence[str] = ("nfc", "space", "lower")) -> st
     >>> normalise("5′ – 6′", ["dashes", "quotes"])
     "5' - 6'"
     """
-    known = _ASCII_STEPS if text.isascii() else STEPS
-    try:
-        for step in steps:
-            text = known[step](text)
-    except KeyError:
-        raise UnknownName.of("normaliser", step, STEPS) from None
+    for function in _functions(tuple(steps), text.isascii()):
+        text = function(text)
     return text
+
+
+@lru_cache
+def _functions(steps: tuple[str, ...], is_ascii: bool) -> list[Callable[[str], str]]:
+    if unknown := [step for step in steps if step not in STEPS]:
+        raise UnknownName.of("normaliser", unknown[0], STEPS)
+    return [STEPS[step] for step in steps if not (is_ascii and step in _OF_OTHERS)]
 
 
 def address(text: str) -> tuple[str, ...] | None:

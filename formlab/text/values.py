@@ -11,10 +11,9 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Callable
 from datetime import date as Date  # noqa: N812 - the parser below is called `date`
 from decimal import Decimal
-from functools import lru_cache, wraps
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +27,9 @@ VALUE_RULE = "currency=where both name one|century=document,else either"
 NULL_WORDS = tuple(WORDS["nothing"].split("|"))
 _NULL_SET, _NOTHING = {*NULL_WORDS, ""}, " ()[]{}<>\"'.…?_"
 
-_LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile("[0-9]")
+_LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
+# No amount has letters between its figures; without these no time stands in a date.
+_TWO_PARTS, _CLOCK = re.compile(r"[0-9][^0-9]*?[^\W\d_][^0-9]*[0-9]"), re.compile("[:z]|t0000")
 _ARABIC_SIGNS = {0x066A: "%", 0x066B: ".", 0x066C: ","}
 _AMOUNT = {
     name: re.compile(form.replace("{percent}", WORDS["percent"]).replace("{sign}", WORDS["sign"]))
@@ -37,6 +38,7 @@ _AMOUNT = {
 _BODY, _GROUPING = re.compile("|".join(WORDS["numbers"])), str.maketrans("", "", ",.' ")
 _CURRENCIES = {sign: code for code, signs in WORDS["currencies"].items() for sign in signs.split()}
 _SCALES = {word: int(n) for n, words in WORDS["scales"].items() for word in words.split()}
+_PERCENT, _ONE_LETTER = re.compile(WORDS["percent"]), re.compile(r"[a-z]\.?")
 _SCALE = re.compile(rf"(?<=[0-9]) ?({'|'.join(_SCALES)})(?!\w)\.?")
 
 MONTHS = {name: n for n, of in enumerate(WORDS["months"], start=1) for name in of.split()}
@@ -52,7 +54,6 @@ _BOXED, _UNIX, _DAY_NAME, _MIDNIGHT, _TIME, _NO_DATE = map(re.compile, _DATES["m
 _ITEM, _LONG_ITEM, _BULLET, _BOX, _OPTION = map(re.compile, WORDS["choices"].values())
 _STATES = dict.fromkeys(WORDS["ticked"].split(), True)
 _STATES |= dict.fromkeys(WORDS["unticked"].split(), False)
-_GAPS = str.maketrans("", "", " _")
 
 
 class Moment(NamedTuple):
@@ -75,20 +76,18 @@ class Money(NamedTuple):
     currency: str | None
 
 
-@lru_cache(maxsize=1 << 14)
+# A text is tried as a number, as an amount and as a date, in the ladder and for its cause.
+_parser = lru_cache(maxsize=1 << 14)
+
+
+@_parser
 def _plain(text: str) -> str:
-    plain = normalise(text, LADDER_STEPS)
+    # A text that is too long is read as an empty one.
+    plain = normalise(text, LADDER_STEPS) if len(text) <= _LONGEST else ""
     if plain.isascii():
         return plain
     digits = (unicodedata.decimal(char, char) for char in plain)
     return "".join(map(str, digits)).translate(_ARABIC_SIGNS)
-
-
-def _parser(parse: Callable[[str], Any]) -> Callable[[str], Any]:
-    """The parser, to which a text that is too long is empty; it remembers what it has read."""
-    # A text is tried as a number, as an amount and as a date, in the ladder and for its cause.
-    remembered = lru_cache(maxsize=1 << 14)(parse)
-    return wraps(parse)(lambda text: remembered(text if len(text) <= _LONGEST else ""))
 
 
 @_parser
@@ -106,7 +105,10 @@ def number(text: str) -> Decimal | None:
     >>> number("12 apples"), number("1,23,4")
     (None, None)
     """
-    cleaned = _plain(text)
+    return _number(_plain(text))
+
+
+def _number(cleaned: str) -> Decimal | None:
     if match := _AMOUNT["fraction"].fullmatch(cleaned):
         minus, whole, sign, *numbers = match.groups()
         over, under = map(int, unicodedata.normalize("NFKC", sign).split("⁄") if sign else numbers)
@@ -144,15 +146,17 @@ def money(text: str) -> Money | None:
     """
     cleaned = _plain(text)
     if (plain := number(text)) is not None:
-        return None if re.search(WORDS["percent"], cleaned) else Money(plain, None)
+        return None if _PERCENT.search(cleaned) else Money(plain, None)
     scale = _SCALE.search(cleaned)
     cleaned = _SCALE.sub("", cleaned) if scale else cleaned
+    if _TWO_PARTS.search(cleaned):
+        return None
     match = _AMOUNT["money"].fullmatch(_AMOUNT["round"].sub("", _AMOUNT["cheque"].sub("", cleaned)))
     if not match:
         return None
     rest, before = match["rest"], match["before"] or ""
     # "rs.5" ends its sign with a dot, "$.5" has decimals alone.
-    rest = f".{rest}" if re.search(r"[^\w/]\.$", before) else rest
+    rest = f".{rest}" if before.endswith(".") and not re.search(r"[\w/]\.$", before) else rest
     signs = [sign for sign in (before, match["after"]) if sign]
     known = _local()["currencies"] if signs else {}
     codes = [known.get(sign) or known.get(sign.rstrip(".$"), "") for sign in signs]
@@ -162,7 +166,7 @@ def money(text: str) -> Money | None:
     ):
         codes = [code for sign, code in zip(signs, codes, strict=True) if sign != "$"]
     # R12 is a code, and 12 R may be a seat, where R 12.00 are rands.
-    if any(re.fullmatch(r"[a-z]\.?", s) for s in signs) and not re.search(r"[.,][0-9]{2}$", rest):
+    if any(map(_ONE_LETTER.fullmatch, signs)) and not re.search("[.,][0-9]{2}$", rest):
         return None
     stated = [code.split("/") for code in codes] or [[]]
     currency = "/".join(code for code in stated[0] if all(code in of for of in stated)) or None
@@ -170,7 +174,7 @@ def money(text: str) -> Money | None:
         return None
     if currency and _AMOUNT["one_dot"].fullmatch(rest) and currency[:3] in _local()["commas"]:
         rest = rest.replace(".", "")
-    amount = number(match["head"] + rest + match["tail"])
+    amount = _number((match["head"] + rest + match["tail"]).strip())
     # 5 m are metres, and $5 m are millions.
     if amount is None or (scale and scale[1] in "kmb" and not currency):
         return None
@@ -185,7 +189,7 @@ def money(text: str) -> Money | None:
 def _local() -> dict[str, Any]:
     """Months by name, currencies by sign or code, those with a decimal comma, and names of days."""
     words = json.loads(Path(__file__).with_name("local_words.json").read_text("utf-8"))
-    return words | {"days": {*words["days"]}}
+    return words | {name: {*words[name]} for name in ("commas", "days")}
 
 
 def day_of(year: str, month: str | int, day: str) -> Date | None:
@@ -224,8 +228,7 @@ def date_readings(text: str) -> tuple[Date | None, Date | None]:
 @_parser
 def possible_dates(text: str) -> tuple[Days, Days]:
     """`date_readings` with both centuries of two-digit years, months without a day, and times."""
-    cleaned = _plain(text).removesuffix(".")
-    return _read_date(cleaned) if _DIGIT.search(cleaned) else ((), ())
+    return _read_date(_plain(text).removesuffix(".")) if _DIGIT.search(text) else ((), ())
 
 
 def _whole(days: Days) -> list[Date]:
@@ -241,8 +244,9 @@ def _days(year: str, month: str | int, day: str | None) -> Days:
 def _read_date(cleaned: str) -> tuple[Days, Days]:
     if _BOXED.fullmatch(cleaned):
         cleaned = cleaned.replace(" ", "").replace("|", "")
-    cleaned = _MIDNIGHT.sub("", _UNIX.sub(r" \2 \1", cleaned))
-    if match := _TIME.search(cleaned):
+    has_clock = _CLOCK.search(cleaned)
+    cleaned = _MIDNIGHT.sub("", _UNIX.sub(r" \2 \1", cleaned)) if has_clock else cleaned
+    if match := has_clock and _TIME.search(cleaned):
         hour, minute, second = (int(match[n] or 0) for n in (1, 2, 3))
         time = hour % 12 + 12 * (match[4] == "p") if match[4] else hour, minute, second
         if not (before := cleaned[: match.start()]):
@@ -310,7 +314,7 @@ def checked(text: str) -> bool | None:
         ticked = [word for mark, word in options if checked(mark)]
         return checked(ticked[0]) if len(ticked) == 1 else None
     cleaned = _BULLET.sub("", cleaned)
-    word = cleaned.translate(_GAPS).removesuffix(".")
+    word = cleaned.replace(" ", "").replace("_", "").removesuffix(".")
     # `no n` are two options, and no word for no.
     if word.isalpha() and len(word) < 4 and " " in cleaned:
         return None

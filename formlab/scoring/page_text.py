@@ -245,7 +245,6 @@ def _sweep(values: Values, view: _View, *, bar: float, inside: bool) -> dict[int
         groups[value].append(number)
     heap: list[tuple[float, str, list[Span]]] = []
     assigned: dict[str, list[Span]] = {value: [] for value in groups}
-    parts = sorted((value for value in groups if len(value) >= SHORT), key=len, reverse=True)
 
     def offer(value: str) -> None:
         asked = max(bar, least(len(value)))
@@ -253,12 +252,7 @@ def _sweep(values: Values, view: _View, *, bar: float, inside: bool) -> dict[int
             heapq.heappush(heap, (-float(len(value)), value, spans))
         elif asked < 1 and (like := view.like(value, asked)):
             span, similarity = like
-            whole = rest = view.text[slice(*span)]
-            for other in parts:
-                rest = rest.replace(other, "") if len(other) < len(value) else rest
-            # It would be more like the value without others that stand in it.
-            if rest == whole or _similarity(value, rest) <= similarity:
-                heapq.heappush(heap, (-len(value) * (2 * similarity - 1), value, [span]))
+            heapq.heappush(heap, (-len(value) * (2 * similarity - 1), value, [span]))
 
     for value in groups:
         offer(value)

@@ -104,6 +104,7 @@ _ALIKE = 0.6
 _BUDGET = 20_000_000
 # What is more than white space, as `str.split` has it.
 _SEEN = r"[^\s\x1c-\x1f]"
+_OUTCOME = pl.col("outcome")
 _OPTIONS = ("checkbox", "choice", "radio", "dropdown")
 
 
@@ -112,18 +113,23 @@ def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
     absent = {n: pl.lit(None, kind) for n, kind in _COLUMNS.items() if n not in cases.columns}
     usable = pl.col("status").is_in(USABLE).fill_null(False)
     answered = pl.coalesce("has_answer", usable).fill_null(False).any()
-    wrong = ~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored")
+    right = pl.col("typed").fill_null(False) | (_OUTCOME == "match")
+    # What is right though another value has no cause of an error, and of a whole page that is wrong
+    # no single one can be named.
+    mute = pl.col("path").is_null() & ~right & ~_OUTCOME.is_in(["missing", "spurious"])
+    wrong = ~pl.any_horizontal(pl.col("exact", "by_rule").fill_null(False), mute)
+    wrong &= _OUTCOME != "unscored"
     slack = _BEYOND * (pl.col("y1") - pl.col("y0"))
     low = (pl.col(f"pred_{side}") >= pl.col(side) - slack for side in BOX[:2])
     high = (pl.col(f"pred_{side}") <= pl.col(side) + slack for side in BOX[2:])
     table = cases.with_row_index("row").with_columns(**absent)
     table = table.filter(wrong.any().over("doc_id")).select(
         *("row", "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "accepted"),
-        *("ambiguous", "readings", "by_rule"),
+        *("ambiguous", "readings"),
         usable=usable,
         answered=answered.over("doc_id"),
         wrong=wrong,
-        right=pl.col("typed").fill_null(False) | (pl.col("outcome") == "match"),
+        right=right,
         inside=pl.all_horizontal(*low, *high).fill_null(False),
     )
     own, odd = folded(table["gold"]), table["gold"].ne_missing(table["pred"]).arg_true()
@@ -133,32 +139,24 @@ def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
 
 def _step() -> pl.Expr:
     """The cause of a wrong case where that is clear at once, else how it is found."""
-    is_spurious, status = pl.col("outcome") == "spurious", pl.col("status")
-    blank = {side: ~pl.col(side).fill_null("").str.contains(_SEEN) for side in ("gold", "pred")}
-    unanswered = pl.when(~pl.col("answered")).then(pl.lit("missing_document"))
-    missed = pl.when(pl.col("outcome") == "missing").then(unanswered.otherwise(pl.lit("missed")))
-    return (
-        pl.when(status.is_in(BAD_OUTPUT))
-        .then(status)
-        # Right though another value: no cause of an error, and not the same otherwise written.
-        .when("by_rule")
-        .then(None)
-        # Of a whole page no single cause can be named.
-        .when(pl.col("path").is_null() & ~pl.col("right"))
-        .then(missed.when(is_spurious).then(pl.lit("spurious")))
-        .when("ambiguous")
-        .then(pl.lit("date_order"))
-        .when("right")
-        .then(pl.lit("right"))
-        # A claim without a value, at a path that the gold does not have: nothing was missed.
-        .when(is_spurious & blank["pred"])
-        .then(pl.lit("spurious"))
-        .when(blank["pred"] | ~pl.col("usable"))
-        .then(unanswered.otherwise(pl.lit("lost")))
-        .when(blank["gold"] | is_spurious)
-        .then(pl.lit("claimed"))
-        .otherwise(pl.lit("mistaken"))
+    status, is_page, is_spurious = (
+        pl.col("status"),
+        pl.col("path").is_null(),
+        _OUTCOME == "spurious",
     )
+    gold, pred = (pl.col(side).fill_null("").str.contains(_SEEN) for side in ("gold", "pred"))
+    unanswered = pl.when(~pl.col("answered")).then(pl.lit("missing_document"))
+    steps = [
+        (status.is_in(BAD_OUTPUT), status),
+        (pl.col("ambiguous"), pl.lit("date_order")),
+        (pl.col("right"), pl.lit("right")),
+        # A claim without a value, at a path that the gold does not have: nothing was missed.
+        (is_spurious & (is_page | ~pred), pl.lit("spurious")),
+        (is_page, unanswered.otherwise(pl.lit("missed"))),
+        (~pred | ~pl.col("usable"), unanswered.otherwise(pl.lit("lost"))),
+        (is_spurious | ~gold, pl.lit("claimed")),
+    ]
+    return pl.coalesce(*(pl.when(at).then(step) for at, step in steps), pl.lit("mistaken"))
 
 
 def _written(rows: pl.DataFrame) -> Iterator[str]:
@@ -174,8 +172,8 @@ def _lost(rows: pl.DataFrame, table: pl.DataFrame) -> Iterator[str]:
     """The causes of values that are not in their fields but may be elsewhere in the output."""
     fields = table.drop_nulls("path")
     others = fields.filter(pl.col("said").ne_missing(pl.col("own").fill_null("")), _IS_USED)
-    asked = rows.filter(pl.col("own").str.len_chars() >= TELLING)
-    rows = _elsewhere(asked, "own", others, "said", fields, rows)
+    sought = rows.with_columns(sought="own")
+    rows = _elsewhere(sought, others.with_columns(sought="said"), fields)
     texts = _texts(rows.filter(pl.col("where").is_null()), table)
     columns = rows.select("doc_id", "gold", pl.col("own").fill_null(""), "readings", "where")
     for doc_id, gold, own, readings, where in columns.iter_rows():
@@ -184,13 +182,12 @@ def _lost(rows: pl.DataFrame, table: pl.DataFrame) -> Iterator[str]:
             yield "clipped"
         elif where or len(own) < TELLING:
             yield where or "missed"
-        elif texts[doc_id].count(own, "surplus"):
+        elif (page := texts[doc_id]).count(own, page.surplus):
             # It is stuck to a neighbour's text, which is merged for it.
             yield "clipped"
         else:
-            words, text = _spaced(gold), texts[doc_id]
-            read = text.count(words, "pred")
-            yield "wrong_field" if read and read > text.count(words, "fields") else "missed"
+            read, kept = (page.count(_spaced(gold), page.words[of]) for of in ("pred", "fields"))
+            yield "wrong_field" if read > kept else "missed"
 
 
 def _claimed(rows: pl.DataFrame, table: pl.DataFrame) -> Iterator[str]:
@@ -203,8 +200,8 @@ def _claimed(rows: pl.DataFrame, table: pl.DataFrame) -> Iterator[str]:
     is_known = (pl.col("said") == "") | inside | pl.col("known").fill_null(False)
     texts = _texts(rows.filter(~is_known), table)
     for doc_id, pred, known in rows.select("doc_id", "pred", is_known).iter_rows():
-        told = not known and texts[doc_id].gold.strip()
-        made_up = told and not texts[doc_id].count(_spaced(pred), "gold")
+        page = "" if known else texts[doc_id].words["gold"]
+        made_up = page.strip() and not texts[doc_id].count(_spaced(pred), page)
         yield "hallucinated" if made_up else "spurious"
 
 
@@ -212,8 +209,8 @@ def _mistaken(rows: pl.DataFrame, fields: pl.DataFrame, words: Words) -> Iterato
     """The causes of values other than the gold: another field's, or misread ones."""
     golds = fields.filter(pl.col("gold") != "")
     exchanged = _exchanged(rows, golds, fields)
-    asked = rows.filter(pl.col("said").str.len_chars() >= TELLING)
-    rows = _elsewhere(asked, "said", golds, "own", fields, rows)
+    sought = rows.with_columns(sought="said")
+    rows = _elsewhere(sought, golds.with_columns(sought="own"), fields)
     rows = rows.join(exchanged, on="row", how="left", maintain_order="left", suffix="_exchanged")
     columns = rows.select("gold", "pred", "own", "said", "kind", "inside", r"^where.*$")
     for gold, pred, own, said, kind, inside, where, exchange in columns.iter_rows():
@@ -239,17 +236,10 @@ def _mistaken(rows: pl.DataFrame, fields: pl.DataFrame, words: Words) -> Iterato
 _IS_USED = (pl.col("pred") != "") & pl.col("usable")
 
 
-def _elsewhere(
-    asked: pl.DataFrame,
-    sought: str,
-    others: pl.DataFrame,
-    held: str,
-    fields: pl.DataFrame,
-    rows: pl.DataFrame,
-) -> pl.DataFrame:
-    """`rows`, and `where` other fields have in `held` the letters that some ask for."""
-    at, path, of = ["doc_id", sought], pl.col("path"), pl.col("place")
-    others = others.select("doc_id", "path", pl.col(held).alias(sought))
+def _elsewhere(rows: pl.DataFrame, others: pl.DataFrame, fields: pl.DataFrame) -> pl.DataFrame:
+    """The rows, and `where` others have the letters `sought`, if these are no chance."""
+    at, path, of = ["doc_id", "sought"], pl.col("path"), pl.col("place")
+    asked = rows.filter(pl.col("sought").str.len_chars() >= TELLING)
     others = others.join(asked, on=at, how="semi").with_columns(place=place()).group_by(at)
     others = others.agg(
         other=path.first(), there=of.first(), several=path.n_unique() > 1, is_one=of.n_unique() == 1
@@ -316,9 +306,8 @@ class _Texts:
         self.rows: list[list] = []
         self._left = _BUDGET
 
-    def count(self, value: str, name: str) -> int:
+    def count(self, value: str, text: str) -> int:
         """How often a value stands in one of the texts."""
-        text: str = getattr(self, name)
         # With very many of both it ends somewhere.
         self._left -= len(text)
         return text.count(value) if self._left > 0 else 0
@@ -326,26 +315,17 @@ class _Texts:
     @cached_property
     def surplus(self) -> str:
         """All that fields have and is not theirs."""
-        odd = [(own, said) for path, _, _, own, said, used in self.rows if path and used]
+        odd = (row[3:5] for row in self.rows if row[0] is not None and row[5] and row[3] != row[4])
         # Its own text is no sign of another field's.
-        return "|".join(
-            said.replace(own, "|", 1) if own else said for own, said in odd if own != said
-        )
+        return "|".join(said.replace(own, "|", 1) if own else said for own, said in odd)
 
     @cached_property
-    def gold(self) -> str:
-        """The words of the page in the gold."""
-        return _spaced(*(row[1] or "" for row in self.rows if row[0] is None))
-
-    @cached_property
-    def pred(self) -> str:
-        """The words of the page in the output."""
-        return _spaced(*(row[2] or "" for row in self.rows if row[0] is None))
-
-    @cached_property
-    def fields(self) -> str:
-        """The words of all fields."""
-        return _spaced(*(row[2] for row in self.rows if row[0] is not None and row[5]))
+    def words(self) -> dict[str, str]:
+        """The words of the page in gold and output, and of all fields in the output."""
+        pages = [row for row in self.rows if row[0] is None]
+        fields = (row[2] for row in self.rows if row[0] is not None and row[5])
+        golds, preds = ([row[side] or "" for row in pages] for side in (1, 2))
+        return {"gold": _spaced(*golds), "pred": _spaced(*preds), "fields": _spaced(*fields)}
 
 
 def plain(column: str) -> pl.Expr:

@@ -123,6 +123,8 @@ def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
     low = (pl.col(f"pred_{side}") >= pl.col(side) - slack for side in BOX[:2])
     high = (pl.col(f"pred_{side}") <= pl.col(side) + slack for side in BOX[2:])
     table = cases.with_row_index("row").with_columns(**absent)
+    # A frame of pages without any box may know no numbers there.
+    table = table.with_columns(pl.col("^(pred_)?[xy][01]$").cast(pl.Float64))
     table = table.filter(wrong.any().over("doc_id")).select(
         *("row", "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "accepted"),
         *("ambiguous", "readings"),

@@ -15,7 +15,7 @@ from rapidfuzz.distance import Levenshtein
 
 from formlab import text
 from formlab.text.normalise import UNITS, WORDS
-from formlab.text.values import possible_dates
+from formlab.text.values import Days, Moment, possible_dates
 
 # Longer texts are compared by what they contain, not letter by letter.
 LONGEST = 2_000
@@ -33,11 +33,6 @@ _MARK_AS = frozenset("xv/√+*0oqdc口ロd✓□l|il1j[]")
 _PAIRS = {frozenset(pair) for group in WORDS["alike"].split() for pair in combinations(group, 2)}
 _PAIRS |= {frozenset(pair.split("=")) for pair in ("rn=m", "vv=w", "cl=d", "ii=u", "li=u", "lo=b")}
 _UNITS = {*UNITS, "pct", "percent", "day", "days", "week", "weeks", "month", "months"}
-_TIME = re.compile(
-    r"(?:^|(?<=[0-9])(?:T|,? +))([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?"
-    r"(?: ?(?:([ap])\.?m\.?|z|utc|gmt|[-+][0-9]{2}:?[0-9]{2}))?$",
-    re.IGNORECASE,
-)
 _AMOUNT = re.compile(r"(?P<before>[^\d(+.,-]*)(?P<number>[(+-]?[\d.,' ]*\d\)?-?)(?P<after>\D*)")
 
 
@@ -73,17 +68,15 @@ def _spelling(gold: str, pred: str) -> str | None:
 
 def _marks(gold: str, pred: str) -> str | None:
     """`notation` where only a check box, a tick or a bullet is written otherwise."""
-    ticked = text.checked(gold), text.checked(pred)
-    if ticked[0] is not None and ticked[0] == ticked[1]:
+    ticked = text.checked(gold)
+    if ticked is not None and ticked == text.checked(pred):
         return "notation"
     if not _MARK.search(gold) and not _MARK.search(pred):
         return None
     plain = _unmarked(gold), _unmarked(pred)
     if not any(map(letters, plain)):
-        return "notation" if ticked[0] == ticked[1] or None in ticked else "characters"
-    for first, second, other in ((*plain, pred), (*plain[::-1], gold)):
-        if not letters(first):
-            return "notation" if other.strip().casefold() in _MARK_AS else None
+        return "notation" if None in (ticked, text.checked(pred)) else "characters"
+    for first, second in (plain, plain[::-1]):
         words = second.split()
         for rest in (words, words[1:], words[:-1]):
             dropped = (word.casefold() for word in words if word not in rest)
@@ -102,34 +95,27 @@ def _values(gold: str, pred: str) -> str | None:
         return None
     if _other_unit(gold, pred):
         return "unit"
-    if None not in (numbers := _numbers(gold, pred)):
+    if numbers := _numbers(gold, pred):
         if numbers[0] == numbers[1]:
-            return "sign" if ("+" in gold) != ("+" in pred) else "number_format"
+            return "number_format"
         if numbers[0] == -numbers[1]:
             return "sign"
-    (gold, time), (pred, other) = map(_timed, (gold, pred))
-    if None not in (time, other) and time != other:
-        return None
-    if gold == pred:
-        return "date_format"
-    return _dates(gold, pred) if all(any(possible_dates(day)) for day in (gold, pred)) else None
-
-
-def _timed(value: str) -> tuple[str, tuple[int, ...] | None]:
-    """The date in a text, or whatever stands there, and the time of day behind it."""
-    match = _TIME.search(value)
-    if match is None:
-        return value, None
-    hour, minute, second = (int(part or 0) for part in match.group(1, 2, 3))
-    hour = hour % 12 + 12 * (match[4] in "pP") if match[4] else hour
-    return value[: match.start()], (hour, minute, second)
+    is_date = any(possible_dates(gold)) and any(possible_dates(pred))
+    return _dates(gold, pred) if is_date else None
 
 
 # A pair is compared as numbers more than once.
 @lru_cache(maxsize=16)
-def _numbers(*values: str) -> tuple[Decimal | None, ...]:
-    numbers = zip(map(text.number, values), map(text.money, values), strict=True)
-    return tuple(money.amount if n is None and money else n for n, money in numbers)
+def _numbers(gold: str, pred: str) -> tuple[Decimal, Decimal] | None:
+    first = _number(gold)
+    second = None if first is None else _number(pred)
+    return None if first is None or second is None else (first, second)
+
+
+def _number(value: str) -> Decimal | None:
+    plain = text.number(value)
+    amount = text.money(value) if plain is None else None
+    return amount.amount if amount else plain
 
 
 def _other_unit(gold: str, pred: str) -> bool:
@@ -147,7 +133,7 @@ def _other_unit(gold: str, pred: str) -> bool:
     if not changed or not all(map(_is_unit, changed)):
         return False
     first, second = (text.number(amount["number"].lstrip(".")) for amount in amounts)
-    return first == second
+    return first is not None and first == second
 
 
 def _is_unit(word: str) -> bool:
@@ -165,6 +151,9 @@ def _symbols(value: str) -> str:
 
 def _dates(gold: str, pred: str) -> str | None:
     first, second = possible_dates(gold), possible_dates(pred)
+    if _has_time(first) != _has_time(second):
+        # A day with its hour is that day.
+        first, second = ([tuple(map(_day, days)) for days in side] for side in (first, second))
     if first == second[::-1] and first[0] != first[1] and all(first):
         return "date_order"
     days = [{*month_first, *day_first} for month_first, day_first in (first, second)]
@@ -177,12 +166,18 @@ def _dates(gold: str, pred: str) -> str | None:
     return "punctuation" if same and letters(gold) == letters(pred) else "date_format"
 
 
+def _has_time(side: Iterable[Days]) -> bool:
+    return any(isinstance(day, Moment) and day.time for days in side for day in days)
+
+
+def _day(day: Date | Moment) -> Date | Moment:
+    return day if isinstance(day, Date) or not day.day else Date(day.year, day.month, day.day)
+
+
 def _same_letters(gold: str, pred: str) -> str | None:
     """The cause where letters and digits are the same."""
     if letters(gold) != letters(pred) or not letters(gold):
-        # A picture of a box or a tick is no punctuation.
-        drawn = (unicodedata.category(char) == "So" for char in gold + pred)
-        return None if letters(gold) or letters(pred) or any(drawn) else "punctuation"
+        return None if letters(gold) or letters(pred) else "punctuation"
     first, second = separators(gold), separators(pred)
     lost, added = first.keys() - second.keys(), second.keys() - first.keys()
     if lost and not added:
@@ -252,8 +247,6 @@ def _misread(gold: str, pred: str) -> str:
     first, second = squashed(gold), squashed(pred)
     figures = _DIGIT.search(first) and _DIGITS.sub("0", first) == _DIGITS.sub("0", second)
     is_digit = figures and _few_changes(first, second)
-    if is_digit and _DIGIT.sub("0", first) == _DIGIT.sub("0", second):
-        return "digit"
     partial = not figures or first in second or second in first
     if partial and (contained := _contained(gold, pred)):
         return contained
@@ -266,7 +259,7 @@ def _misread(gold: str, pred: str) -> str:
         return "digit" if months and _few_changes(*map(str, dates)) else "other_value"
     if all(_alike(*run) for run in _changes(first, second)):
         return "lookalike"
-    if figures or None not in _numbers(gold, pred):
+    if figures or _numbers(gold, pred):
         count = len(_DIGIT.findall(first))
         kept = count - Levenshtein.distance(letters(first), letters(second))
         return "characters" if figures and 2 * kept >= count else "other_value"
@@ -294,7 +287,7 @@ def _scaled(gold: str, pred: str) -> bool:
     """Whether the numbers differ by a power of ten; one digit at the end of a code is none."""
     if not _DIGIT.search(gold) or not _DIGIT.search(pred):
         return False
-    first, second = _numbers(gold, pred)
+    first, second = _numbers(gold, pred) or (None, None)
     if not first or not second or first == second:
         return False
     figures = {"".join(map(str, of.as_tuple().digits)).strip("0") for of in (first, second)}
@@ -352,7 +345,7 @@ def _alike(first: str, second: str) -> bool:
     """Whether a run of characters may be read as another; punctuation does not count."""
     first, second = (_NOT_WORD.sub("", side) or side for side in (first, second))
     if not letters(first) and not letters(second):
-        return first == second or not set(first + second) & set("$&|")
+        return True
     if frozenset((first, second)) in _PAIRS:
         return True
     pairs = zip(first, second, strict=False)

@@ -16,7 +16,7 @@ from rapidfuzz.distance import Levenshtein
 
 from formlab import files
 from formlab.scoring.bands import pattern
-from formlab.scoring.causes import STAGES
+from formlab.scoring.causes import STAGES, plain
 from formlab.tables import WHOLE_LEVELS
 from formlab.text.values import date_readings, number
 
@@ -91,15 +91,11 @@ def _with(cases: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
     return cases.with_columns(cause=told.cast(known.dtype).zip_with(wrong, known))
 
 
-def _folded(column: str) -> pl.Expr:
-    return pl.col(column).str.strip_chars().str.to_lowercase().str.replace_all(r"\s+", " ")
-
-
 def _hash(value: str) -> pl.Expr:
     """A hash of a value and its path, the same for all items of a list with a name."""
     place = pattern()
     place = pl.when(place.str.contains(r"[^/*]")).then(place).otherwise("path")
-    return pl.struct(place.alias("place"), _folded(value).alias("value")).hash()
+    return pl.struct(place.alias("place"), plain(value).alias("value")).hash()
 
 
 def _found(parts: Sequence[pl.LazyFrame]) -> pl.DataFrame:
@@ -131,7 +127,7 @@ def _wrong(part: pl.LazyFrame) -> pl.DataFrame:
         telling=pl.col("pred").str.count_matches(r"[\pL\pN]") >= _LETTERS,
         alike=pl.Series(alike, dtype=pl.Boolean),
         pattern=pattern(),
-        own=_folded("gold").hash(),
+        own=plain("gold").hash(),
     ).hstack(pl.DataFrame(shifts, schema=dict.fromkeys(_SHIFTS, pl.Float64), orient="row"))
 
 

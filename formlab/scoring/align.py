@@ -231,7 +231,7 @@ def judged(
     outcome = pl.when(right).then(pl.lit("match")).when(blank["used"]).then(pl.lit("missing"))
     outcome = outcome.when(blank["gold"]).then(pl.lit("spurious")).otherwise(pl.lit("mismatch"))
     joined = joined.with_columns(outcome=pl.coalesce("outcome", outcome))
-    joined = joined.with_columns(pl.Series("cause", causes(joined, words=words), dtype=pl.String))
+    joined = joined.with_columns(causes(joined, words=words))
     if joined["readings"].count():
         # Fields that one reading rule has right and another has not.
         is_right = pl.col("outcome") == "match"

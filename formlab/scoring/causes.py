@@ -8,18 +8,16 @@ and how far people agree with them; `causes.toml` the stage, the words and the a
 
 from __future__ import annotations
 
-import operator
 import tomllib
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Iterator
 from functools import cached_property
-from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
+from formlab import tables
 from formlab.scoring._pairs import LONGEST, cause_of, letters, tokens
 from formlab.scoring.bands import pattern as place
 from formlab.scoring.whole import TELLING, Words, folded
@@ -64,7 +62,7 @@ def cause(gold: str, pred: str, *, right: bool = False) -> str:
     return cause_of(gold, pred, right) if gold.strip() else "spurious"
 
 
-def causes(cases: pl.DataFrame, words: Words | None = None) -> list[str | None]:
+def causes(cases: pl.DataFrame, words: Words | None = None) -> pl.Series:
     """The cause of each case; null where gold and prediction are the same or nothing is scored.
 
     `cases` are rows of the schema CASES with outcome, status and the ladder filled in; all
@@ -74,23 +72,28 @@ def causes(cases: pl.DataFrame, words: Words | None = None) -> list[str | None]:
     """
     if words is None:
         words = Words.of(cases.select("doc_id", "path", value="gold"))
-    documents: dict[str, list[Row]] = defaultdict(list)
-    for row in _evidence(cases).iter_rows(named=True):
-        documents[row["doc_id"]].append(row)
-    named: list[str | None] = [None] * cases.height
-    for rows in documents.values():
-        document = _Document(rows, words)
-        for row in rows:
-            if row["wrong"]:
-                named[row["row"]] = document.cause(row)
+    table = _evidence(cases)
+    fields, wrong = table.drop_nulls("path"), table.filter("wrong").with_columns(step=_step())
+    steps = {
+        "right": _written,
+        "lost": lambda rows: _lost(rows, table),
+        "claimed": lambda rows: _claimed(rows, table),
+        "mistaken": lambda rows: _mistaken(rows, fields, words),
+    }
+    sure = wrong.filter(~pl.col("step").is_in(list(steps)))
+    named = pl.repeat(None, cases.height, dtype=pl.String, eager=True).rename("cause")
+    named = named.scatter(sure["row"], sure["step"])
+    for step, rule in steps.items():
+        rows = wrong.filter(step=step)
+        named = named.scatter(rows["row"], pl.Series(rule(rows), dtype=pl.String))
     return named
 
 
-_COLUMNS = (
-    *("row", "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "typed", "accepted"),
-    *("ambiguous", "readings", "by_rule", "exact", "has_answer", *BOX),
-    *(f"pred_{side}" for side in BOX),
-)
+_FLAGS = ("by_rule", "has_answer")
+_COLUMNS = {name: tables.CASES.get(name, pl.Boolean) for name in (
+    "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "typed", "accepted", "ambiguous",
+    "readings", "exact", *BOX, *(f"pred_{side}" for side in BOX), *_FLAGS,
+)}  # fmt: skip
 # How far what was read may stand out of the field's box, of the box's height.
 _BEYOND = 0.5
 # Causes that say where the answer's text is from.
@@ -99,268 +102,242 @@ _OWN_TEXT = ("clipped", "merged", "label_error", "lost_separator")
 _ALIKE = 0.6
 # How many characters of a document are searched for values that are missing, over all of them.
 _BUDGET = 20_000_000
-Row = dict[str, Any]
+# What is more than white space, as `str.split` has it.
+_SEEN = r"[^\s\x1c-\x1f]"
+_OUTCOME = pl.col("outcome")
+_OPTIONS = ("checkbox", "choice", "radio", "dropdown")
 
 
 def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
-    """The wrong cases, and those of their documents that may tell why they are wrong."""
-    table = cases.with_row_index("row")
-    table = table.with_columns(pl.lit(None).alias(n) for n in _COLUMNS if n not in table.columns)
-    answered = pl.coalesce("has_answer", pl.col("status").is_in(USABLE)).fill_null(False)
-    wrong = ~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored")
-    table = table.select(*_COLUMNS, answered=answered.any().over("doc_id"), wrong=wrong)
-    # Documents that are right all through are never asked.
-    table = table.filter(pl.col("doc_id").is_in(table.filter("wrong")["doc_id"].implode()))
-    table = table.with_columns(letters=folded(table["gold"]))
-    # What is right tells nothing, unless pages or boxes are compared, or a value stands elsewhere.
-    odd = pl.col("gold").ne_missing(pl.col("pred")) | pl.col("wrong")
-    lower = (pl.col(side).str.to_lowercase() for side in ("gold", "pred"))
-    moved = table.filter(odd, operator.ne(*lower).fill_null(True))
-    moved = moved.select("doc_id", own="letters", letters=folded(moved["pred"]))
-    moved = moved.join(table.group_by("doc_id", "letters").len(), on=["doc_id", "letters"])
-    moved = moved.filter(pl.col("len") > (pl.col("own") == pl.col("letters")).fill_null(False))
-    is_read = pl.any_horizontal(pl.col("pred_x0", "readings").is_not_null())
-    is_page = pl.col("path").is_null() & ~pl.all_horizontal(pl.col("gold", "pred").is_null())
-    whole = table.filter(is_page | is_read)["doc_id"]
-    whole = pl.concat([whole, moved["doc_id"]]).unique().implode()
-    table = table.filter(odd | pl.col("doc_id").is_in(whole)).with_columns(place=place())
-    return table.with_columns(kinds=pl.col("kind").n_unique().over("doc_id", "place"))
+    """All of the documents that have a wrong case, with the letters of gold and prediction."""
+    absent = {n: pl.lit(None, kind) for n, kind in _COLUMNS.items() if n not in cases.columns}
+    usable = pl.col("status").is_in(USABLE).fill_null(False)
+    answered = pl.coalesce("has_answer", usable).fill_null(False).any()
+    right = pl.col("typed").fill_null(False) | (_OUTCOME == "match")
+    # What is right though another value has no cause of an error, and of a whole page that is wrong
+    # no single one can be named.
+    mute = pl.col("path").is_null() & ~right & ~_OUTCOME.is_in(["missing", "spurious"])
+    wrong = ~pl.any_horizontal(pl.col("exact", "by_rule").fill_null(False), mute)
+    wrong &= _OUTCOME != "unscored"
+    slack = _BEYOND * (pl.col("y1") - pl.col("y0"))
+    low = (pl.col(f"pred_{side}") >= pl.col(side) - slack for side in BOX[:2])
+    high = (pl.col(f"pred_{side}") <= pl.col(side) + slack for side in BOX[2:])
+    table = cases.with_row_index("row").with_columns(**absent)
+    # A frame of pages without any box may know no numbers there.
+    table = table.with_columns(pl.col("^(pred_)?[xy][01]$").cast(pl.Float64))
+    table = table.filter(wrong.any().over("doc_id")).select(
+        *("row", "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "accepted"),
+        *("ambiguous", "readings"),
+        usable=usable,
+        answered=answered.over("doc_id"),
+        wrong=wrong,
+        right=right,
+        inside=pl.all_horizontal(*low, *high).fill_null(False),
+    )
+    own, odd = folded(table["gold"]), table["gold"].ne_missing(table["pred"]).arg_true()
+    said = own.clone().scatter(odd, folded(table["pred"].gather(odd)))
+    return table.with_columns(own=own, said=said)
 
 
-class _Document:
-    """The fields and pages of one document as evidence, beside the `words` of the corpus."""
+def _step() -> pl.Expr:
+    """The cause of a wrong case where that is clear at once, else how it is found."""
+    status, is_page, is_spurious = (
+        pl.col("status"),
+        pl.col("path").is_null(),
+        _OUTCOME == "spurious",
+    )
+    gold, pred = (pl.col(side).fill_null("").str.contains(_SEEN) for side in ("gold", "pred"))
+    unanswered = pl.when(~pl.col("answered")).then(pl.lit("missing_document"))
+    steps = [
+        (status.is_in(BAD_OUTPUT), status),
+        (pl.col("ambiguous"), pl.lit("date_order")),
+        (pl.col("right"), pl.lit("right")),
+        # A claim without a value, at a path that the gold does not have: nothing was missed.
+        (is_spurious & (is_page | ~pred), pl.lit("spurious")),
+        (is_page, unanswered.otherwise(pl.lit("missed"))),
+        (~pred | ~pl.col("usable"), unanswered.otherwise(pl.lit("lost"))),
+        (is_spurious | ~gold, pl.lit("claimed")),
+    ]
+    return pl.coalesce(*(pl.when(at).then(step) for at, step in steps), pl.lit("mistaken"))
 
-    def __init__(self, rows: list[Row], words: Words) -> None:
-        self._fields = [row for row in rows if row["path"] is not None]
-        self._pages = [row for row in rows if row["path"] is None]
-        self._words, self._left = words, _BUDGET
 
-    def cause(self, row: Row) -> str | None:
-        """The cause of a case that is not the same in gold and prediction."""
-        if row["status"] in BAD_OUTPUT:
-            return row["status"]
-        if row["by_rule"]:
-            # Right though another value: no cause of an error, and not the same otherwise written.
-            return None
-        right = bool(row["typed"]) or row["outcome"] == "match"
-        gold, pred = row["gold"] or "", row["pred"] or ""
-        missed = "missed" if row["answered"] else "missing_document"
-        if row["path"] is None and not right:
-            # Of a whole page no single cause can be named.
-            return {"missing": missed, "spurious": "spurious"}.get(row["outcome"])
-        if row["ambiguous"]:
-            return "date_order"
-        if right:
-            # How it is written otherwise than the accepted value that is closest.
-            texts = [text for text in (gold, *(row["accepted"] or ())) if text.strip()]
-            names = [cause_of(text, pred, True) for text in texts if text != pred and pred.strip()]
-            return next((name for name in names if name != "notation"), "notation")
-        if row["outcome"] == "spurious" and not pred.strip():
-            # A claim without a value, at a path that the gold does not have: nothing was missed.
-            return "spurious"
-        if not pred.strip() or row["status"] not in USABLE:
-            return self._missed(row) if row["answered"] else missed
-        if not gold.strip() or row["outcome"] == "spurious":
-            return self._spurious(row)
-        if exchanged := self._exchanged(row):
-            return exchanged
-        first = "notation" if gold == pred else cause_of(gold, pred, False)
-        is_option = row["kind"] in ("checkbox", "choice", "radio", "dropdown")
-        if is_option and first == "characters" and _likeness(letters(gold), pred) < _ALIKE:
-            # Options are chosen, and not read letter by letter.
-            return "other_value"
-        return first if first in _WRITTEN else self._refined(row, first)
+def _written(rows: pl.DataFrame) -> Iterator[str]:
+    """How right values are written otherwise than the accepted value that is closest."""
+    for gold, pred, accepted in rows.select("gold", "pred", "accepted").iter_rows():
+        texts = [text for text in (gold, *(accepted or ())) if text and text.strip()]
+        texts = [text for text in texts if text != pred and pred and pred.strip()]
+        names = (cause_of(text, pred, True) for text in texts)
+        yield next((name for name in names if name != "notation"), "notation")
 
-    def _missed(self, row: Row) -> str:
-        """The cause of a value that is not in its field but may be elsewhere in the output."""
-        gold = letters(row["gold"] or "")
-        if any(_likeness(gold, text or "") >= _ALIKE for text in row["readings"] or ()):
+
+def _lost(rows: pl.DataFrame, table: pl.DataFrame) -> Iterator[str]:
+    """The causes of values that are not in their fields but may be elsewhere in the output."""
+    fields = table.drop_nulls("path")
+    others = fields.filter(pl.col("said").ne_missing(pl.col("own").fill_null("")), _IS_USED)
+    sought = rows.with_columns(sought="own")
+    rows = _elsewhere(sought, others.with_columns(sought="said"), fields)
+    texts = _texts(rows.filter(pl.col("where").is_null()), table)
+    columns = rows.select("doc_id", "gold", pl.col("own").fill_null(""), "readings", "where")
+    for doc_id, gold, own, readings, where in columns.iter_rows():
+        if any(_likeness(own, letters(text or "")) >= _ALIKE for text in readings or ()):
             # Another rule reads it here, out of a token that goes to a neighbour.
-            return "clipped"
-        if len(gold) < TELLING:
-            return "missed"
-        places, surplus = self._surplus
-        if misplaced := self._misplaced(row, places.get(gold, ())):
-            return misplaced
-        if self._count(gold, surplus):
+            yield "clipped"
+        elif where or len(own) < TELLING:
+            yield where or "missed"
+        elif (page := texts[doc_id]).count(own, page.surplus):
             # It is stuck to a neighbour's text, which is merged for it.
-            return "clipped"
-        words = _spaced(row["gold"])
-        read = self._count(words, self._texts["pred"])
-        is_lost = read and read > self._count(words, self._texts["fields"])
-        return "wrong_field" if is_lost else "missed"
+            yield "clipped"
+        else:
+            read, kept = (page.count(_spaced(gold), page.words[of]) for of in ("pred", "fields"))
+            yield "wrong_field" if read > kept else "missed"
 
-    def _spurious(self, row: Row) -> str:
-        """The cause of a value that no gold asks for."""
-        if not (plain := letters(row["pred"] or "")):
-            return "spurious"
-        inside = row["readings"] is not None or _is_inside(row)
-        if row["gold"] is not None and row["path"] is not None and inside:
-            # A scribble is often read as a letter or two, but seldom as a figure.
-            answer = Counter(tokens(row["pred"]))
-            figures = {word for word in answer if any(map(str.isdigit, word))}
-            telling = figures or any(len(word) > 1 for word in answer)
-            return "label_error" if telling and self._is_own(row, answer, figures) else "spurious"
-        page = self._texts["gold"]
-        known = self._count(_spaced(row["pred"]), page) or plain in self._places
-        return "hallucinated" if page.strip() and not known else "spurious"
 
-    def _exchanged(self, row: Row) -> str | None:
-        """`wrong_row` or `wrong_field` where the answer is the gold of a field that lost it."""
-        pred, gold = _folded(row["pred"]), _folded(row["gold"])
-        if pred == gold or not (fields := self._having(pred)):
-            return None
-        lost = [(field, _folded(field["pred"] or "")) for field in fields]
-        lost = [(field, answer) for field, answer in lost if answer != pred]
-        telling = len(letters(row["pred"])) >= TELLING
-        # A short value may be another row's by chance, unless that row has a third one's.
-        rows = [
-            field
-            for field, answer in lost
-            if field["place"] == row["place"] and (telling or not answer or self._having(answer))
-        ]
-        is_swap = telling and any(answer == gold for _, answer in lost)
-        return self._misplaced(row, rows) or ("wrong_field" if is_swap else None)
+def _claimed(rows: pl.DataFrame, table: pl.DataFrame) -> Iterator[str]:
+    """The causes of values that no gold asks for."""
+    fields = table.drop_nulls("path").filter(pl.col("gold") != "")
+    known = fields.select("doc_id", said="own", known=True).unique()
+    rows = rows.join(known, on=["doc_id", "said"], how="left", maintain_order="left")
+    # What was read in the box of a field left blank stands there, or is a scribble.
+    inside = pl.col("gold").is_not_null() & (pl.col("readings").is_not_null() | pl.col("inside"))
+    is_known = (pl.col("said") == "") | inside | pl.col("known").fill_null(False)
+    texts = _texts(rows.filter(~is_known), table)
+    for doc_id, pred, known in rows.select("doc_id", "pred", is_known).iter_rows():
+        page = "" if known else texts[doc_id].words["gold"]
+        made_up = page.strip() and not texts[doc_id].count(_spaced(pred), page)
+        yield "hallucinated" if made_up else "spurious"
 
-    def _having(self, value: str) -> list[Row]:
-        """The fields whose gold is a folded value."""
-        fields = self._places.get(letters(value), ())
-        return [field for field in fields if _folded(field["gold"]) == value]
 
-    def _refined(self, row: Row, first: str) -> str:
-        """The cause, where the two texts alone suggest `first`."""
-        gold, pred, plain = row["gold"], row["pred"], letters(row["pred"])
-        if len(gold) + len(pred) > 2 * LONGEST:
-            return first
-        if len(plain) >= TELLING and first not in ("lookalike", *_OWN_TEXT):
-            misplaced = self._misplaced(row, self._places.get(plain, ()))
-            other_row = first == "digit" and misplaced == "wrong_row"
-            if misplaced and (other_row or _likeness(letters(gold), pred) < _ALIKE):
-                return misplaced
-        if self._words.contradict_gold(gold, pred):
-            return "label_error"
-        if first == "merged" and _is_inside(row):
-            # Where what is too much are whole words, the page shows more than the gold.
-            answer, known = tokens(pred), tokens(gold)
-            extra = Counter(_around(answer, "".join(known)))
-            # A sign alone is no word: what is stuck to it is one token with it.
-            if not extra and known and not Counter(known) - Counter(answer):
-                extra = Counter(answer) - Counter(known)
-            if extra and self._is_own(row, extra):
-                return "label_error"
-        # What was read in the field's own box is its ink, however unlike.
-        return "characters" if first == "other_value" and _is_inside(row) else first
+def _mistaken(rows: pl.DataFrame, fields: pl.DataFrame, words: Words) -> Iterator[str]:
+    """The causes of values other than the gold: another field's, or misread ones."""
+    golds = fields.filter(pl.col("gold") != "")
+    exchanged = _exchanged(rows, golds, fields)
+    sought = rows.with_columns(sought="said")
+    rows = _elsewhere(sought, golds.with_columns(sought="own"), fields)
+    rows = rows.join(exchanged, on="row", how="left", maintain_order="left", suffix="_exchanged")
+    columns = rows.select("gold", "pred", "own", "said", "kind", "inside", r"^where.*$")
+    for gold, pred, own, said, kind, inside, where, exchange in columns.iter_rows():
+        first = exchange or ("notation" if gold == pred else cause_of(gold, pred, False))
+        if kind in _OPTIONS and first == "characters" and _likeness(own, said) < _ALIKE:
+            # Options are chosen, and not read letter by letter.
+            first = "other_value"
+        if exchange or first in _WRITTEN or len(gold) + len(pred) > 2 * LONGEST:
+            yield first
+        elif (
+            where
+            and first not in ("lookalike", *_OWN_TEXT)
+            and ((first, where) == ("digit", "wrong_row") or _likeness(own, said) < _ALIKE)
+        ):
+            yield where
+        elif words.contradict_gold(gold, pred):
+            yield "label_error"
+        else:
+            # What was read in the field's own box is its ink, however unlike.
+            yield "characters" if first == "other_value" and inside else first
 
-    def _misplaced(self, row: Row, fields: Iterable[Row]) -> str | None:
-        """`wrong_row` or `wrong_field` where a value is from another of `fields`."""
-        if not (others := [field for field in fields if field["path"] != row["path"]]):
-            return None
-        # An index may number the rows of a table, or fields that have nothing in common.
-        same = row["place"] != row["path"] and all(f["place"] == row["place"] for f in others)
-        return "wrong_row" if same and row["kinds"] < 2 else "wrong_field"
 
-    def _is_own(self, row: Row, extra: Counter, figures: Collection = ()) -> bool:
-        """Whether most of `extra` are words, and neither a neighbour's nor another field's loss."""
-        others = max(_size(extra & self._lost), _size(extra & self._beside(row)))
-        known = {word: n for word, n in extra.items() if word in figures or self._words.has(word)}
-        return _size(Counter(known)) * 2 > _size(extra) >= 2 * others
+_IS_USED = (pl.col("pred") != "") & pl.col("usable")
 
-    def _beside(self, row: Row) -> Counter[str]:
-        """The words of the fields whose boxes are no further away than a line."""
-        self._left -= len(self._fields)
-        if self._left <= 0:
-            return Counter(tokens(row["pred"]))
-        left, top, right, bottom = (row[side] for side in BOX)
-        gap = bottom - top
-        neighbours: Counter[str] = Counter()
-        for field in self._fields:
-            x0, y0, x1, y1 = box = [field[side] for side in BOX]
-            if None in box or field is row:
-                continue
-            across = x0 <= right + gap and x1 >= left - gap
-            if across and y0 <= bottom + gap and y1 >= top - gap:
-                # A letter alone stands beside most fields by chance.
-                neighbours.update(word for word in tokens(field["gold"] or "") if len(word) > 1)
-        return neighbours
 
-    def _count(self, value: str, text: str) -> int:
-        # A value is looked for in all of its document: with very many of both it ends somewhere.
+def _elsewhere(rows: pl.DataFrame, others: pl.DataFrame, fields: pl.DataFrame) -> pl.DataFrame:
+    """The rows, and `where` others have the letters `sought`, if these are no chance."""
+    at, path, of = ["doc_id", "sought"], pl.col("path"), pl.col("place")
+    asked = rows.filter(pl.col("sought").str.len_chars() >= TELLING)
+    others = others.join(asked, on=at, how="semi").with_columns(place=place()).group_by(at)
+    others = others.agg(
+        other=path.first(), there=of.first(), several=path.n_unique() > 1, is_one=of.n_unique() == 1
+    )
+    found = asked.join(others, on=at).filter(pl.col("several") | (pl.col("other") != path))
+    found = found.with_columns(same=pl.col("is_one") & (pl.col("there") == place()))
+    return rows.join(_where(found, fields), on="row", how="left", maintain_order="left")
+
+
+def _where(found: pl.DataFrame, fields: pl.DataFrame) -> pl.DataFrame:
+    """`wrong_row` for what is of the `same` field of another row, else `wrong_field`."""
+    at = ["doc_id", "place"]
+    kinds = fields.join(found, on="doc_id", how="semi").group_by("doc_id", place=place())
+    kinds = kinds.agg(kinds=pl.col("kind").n_unique())
+    found = found.with_columns(place=place()).join(kinds, on=at, how="left")
+    # An index may number the rows of a table, or fields that have nothing in common.
+    is_row = pl.col("same") & (pl.col("place") != pl.col("path")) & (pl.col("kinds") < 2)
+    where = pl.when(is_row).then(pl.lit("wrong_row")).otherwise(pl.lit("wrong_field"))
+    return found.select("row", where=where)
+
+
+def _exchanged(rows: pl.DataFrame, golds: pl.DataFrame, fields: pl.DataFrame) -> pl.DataFrame:
+    """Where answers are the gold of fields that lost it."""
+    # Not the field itself, whose letters may be the same.
+    held = golds.group_by("doc_id", said="own").len()
+    hits = rows.join(held, on=["doc_id", "said"], maintain_order="left")
+    hits = hits.filter(pl.col("len") > (pl.col("own") == pl.col("said")).fill_null(False))
+    value, answer = plain("pred").fill_null(""), pl.col("answer")
+    hits = hits.select(
+        "row", "doc_id", "path", place=place(), value=value, answer=plain("gold"),
+        telling=pl.col("said").str.len_chars() >= TELLING,
+    ).filter(pl.col("value") != answer)  # fmt: skip
+    golds = golds.join(hits, on="doc_id", how="semi")
+    golds = golds.select("doc_id", place=place(), value=plain("gold"), answer=value)
+    known = golds.join(golds.select("doc_id", answer="value"), on=["doc_id", "answer"], how="semi")
+    known = pl.concat([known, golds.filter(answer == "")]).filter(pl.col("value") != answer)
+    lost = golds.filter(pl.col("value") != answer)
+    telling, same = hits.filter("telling"), {"on": ["doc_id", "value", "place"], "how": "semi"}
+    # A short value may be another row's by chance, unless that row has a third one's.
+    by_row = [telling.join(lost, **same), hits.filter(~pl.col("telling")).join(known, **same)]
+    swaps = telling.join(lost, on=["doc_id", "value", "answer"], how="semi")
+    found = [found.with_columns(same=pl.lit(n < 2)) for n, found in enumerate([*by_row, swaps])]
+    return _where(pl.concat(found).unique("row", keep="first", maintain_order=True), fields)
+
+
+def _texts(rows: pl.DataFrame, table: pl.DataFrame) -> dict[str, _Texts]:
+    """The texts of the documents of some rows."""
+    is_page = pl.col("path").is_null() & ~pl.all_horizontal(pl.col("gold", "pred").is_null())
+    table = table.join(rows, on="doc_id", how="semi")
+    # What is right tells nothing, unless pages are compared.
+    odd = pl.col("gold").ne_missing(pl.col("pred"))
+    table = table.filter(odd | is_page.any().over("doc_id"))
+    texts: dict[str, _Texts] = defaultdict(_Texts)
+    columns = table.select("doc_id", "path", "gold", "pred", "own", "said", used=_IS_USED)
+    for doc_id, *row in columns.iter_rows():
+        texts[doc_id].rows.append(row)
+    return texts
+
+
+class _Texts:
+    """The texts of one document in which its values are looked for."""
+
+    def __init__(self) -> None:
+        self.rows: list[list] = []
+        self._left = _BUDGET
+
+    def count(self, value: str, text: str) -> int:
+        """How often a value stands in one of the texts."""
+        # With very many of both it ends somewhere.
         self._left -= len(text)
         return text.count(value) if self._left > 0 else 0
 
     @cached_property
-    def _lost(self) -> Counter[str]:
-        """The words of fields that were not read there."""
-        lost: Counter[str] = Counter()
-        for field in self._fields:
-            gold, pred = (tokens(field[side] or "") for side in ("gold", "pred"))
-            # Words that are only split otherwise are not lost.
-            if "".join(gold) != "".join(pred):
-                lost += Counter(gold) - Counter(pred)
-        return lost
-
-    @cached_property
-    def _places(self) -> dict[str, list[Row]]:
-        """The fields with each gold value, by its letters."""
-        return _grouped((field["letters"], field) for field in self._fields if field["gold"])
-
-    @cached_property
-    def _surplus(self) -> tuple[dict[str, list[Row]], str]:
-        """The fields that have what is not theirs, by value, and all of that as one text."""
-        odd = [(letters(row["pred"]), row["letters"] or "", row) for row in self._usable]
-        odd = [(pred, gold, row) for pred, gold, row in odd if pred != gold]
+    def surplus(self) -> str:
+        """All that fields have and is not theirs."""
+        odd = (row[3:5] for row in self.rows if row[0] is not None and row[5] and row[3] != row[4])
         # Its own text is no sign of another field's.
-        texts = [pred.replace(gold, "|", 1) if gold else pred for pred, gold, _ in odd]
-        return _grouped((pred, row) for pred, _, row in odd), "|".join(texts)
+        return "|".join(said.replace(own, "|", 1) if own else said for own, said in odd)
 
     @cached_property
-    def _usable(self) -> list[Row]:
-        return [field for field in self._fields if field["pred"] and field["status"] in USABLE]
-
-    @cached_property
-    def _texts(self) -> dict[str, str]:
-        """The words of the page in gold and output, blank where not given, and of all fields."""
-        sides = {side: [row[side] or "" for row in self._pages] for side in ("gold", "pred")}
-        texts = sides | {"fields": [field["pred"] for field in self._usable]}
-        return {name: _spaced(*of) for name, of in texts.items()}
+    def words(self) -> dict[str, str]:
+        """The words of the page in gold and output, and of all fields in the output."""
+        pages = [row for row in self.rows if row[0] is None]
+        fields = (row[2] for row in self.rows if row[0] is not None and row[5])
+        golds, preds = ([row[side] or "" for row in pages] for side in (1, 2))
+        return {"gold": _spaced(*golds), "pred": _spaced(*preds), "fields": _spaced(*fields)}
 
 
-def _folded(value: str) -> str:
-    return " ".join(value.split()).casefold()
+def plain(column: str) -> pl.Expr:
+    """A value in lower case with single spaces."""
+    return pl.col(column).str.strip_chars().str.to_lowercase().str.replace_all(r"\s+", " ")
 
 
-def _is_inside(row: Row) -> bool:
-    """Whether what was read stands in the field's own box."""
-    box, read = ([row[f"{side}{name}"] for name in BOX] for side in ("", "pred_"))
-    if None in box or None in read:
-        return False
-    slack = _BEYOND * (box[3] - box[1])
-    low = all(read[n] >= box[n] - slack for n in (0, 1))
-    return low and all(read[n] <= box[n] + slack for n in (2, 3))
-
-
-def _around(words: list[str], text: str) -> list[str]:
-    """The words before and after `text`, if it begins with one and ends with one."""
-    start = "".join(words).find(text) if text else -1
-    ends = [0, *accumulate(map(len, words))]
-    if start not in ends or start + len(text) not in ends:
-        return []
-    return words[: ends.index(start)] + words[ends.index(start + len(text)) :]
-
-
-def _likeness(gold: str, pred: str) -> float:
-    return Levenshtein.normalized_similarity(gold, letters(pred)) if letters(pred) else 0.0
-
-
-def _grouped(pairs: Iterable[tuple]) -> dict[Any, list]:
-    groups = defaultdict(list)
-    for key, value in pairs:
-        groups[key].append(value)
-    return groups
-
-
-def _size(words: Counter[str]) -> int:
-    return sum(len(word) * count for word, count in words.items())
+def _likeness(own: str, said: str) -> float:
+    """How alike the letters of gold and prediction are."""
+    return Levenshtein.normalized_similarity(own, said) if said else 0.0
 
 
 def _spaced(*texts: str) -> str:

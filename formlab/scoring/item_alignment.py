@@ -66,6 +66,11 @@ def same_fields(
     >>> same_fields(gold, claims, threshold=0.8).select("path", "pred_path").sort("path").rows()
     [('/party/0', '/party/1'), ('/party/1', '/party/0')]
     """
+    first = pl.col("path").str.extract(_FIRST_ITEM).alias("list")
+    gold, claims = sides = [side.with_columns(first) for side in (gold, claims)]
+    lists = pl.concat([side.select("doc_id", path="list").drop_nulls() for side in sides]).unique()
+    if lists.is_empty():
+        return same_paths(gold, claims)
     # Values may agree by such a rule that share neither text nor value.
     inexact = [
         meta
@@ -73,10 +78,9 @@ def same_fields(
         if rule.tolerance is not None or rule.comparator == "fuzzy"
     ]
     gold = with_rung(gold).with_columns(inexact=pl.col(RULE).is_in(inexact))
-    sides = [_fields(side) for side in (gold, claims)]
-    lists = pl.concat([side.select("doc_id", path="list").drop_nulls() for side in sides]).unique()
-    if lists.is_empty():
-        return same_paths(gold, claims)
+    # A field is of all items of its lists, and of a value alone.
+    field = field_pattern().str.replace(r"(/\*)+$", "")
+    sides = [side.with_row_index("row").with_columns(field=field) for side in (gold, claims)]
     # A value alone where the other side has a list is an item as well.
     alone = [side.join(lists, on=_KEY, how="semi")["row"].implode() for side in sides]
     items = [
@@ -155,13 +159,6 @@ def placed(both: pl.DataFrame, known: Mapping[str, str | None]) -> pl.DataFrame:
 def _starts(path: str) -> list[str]:
     """The pointers that a path begins with, itself the last of them."""
     return list(accumulate(f"/{step}" for step in path.split("/")[1:]))
-
-
-def _fields(records: pl.DataFrame) -> pl.DataFrame:
-    """Records with their row, the first list on their path, and their field."""
-    first = pl.col("path").str.extract(_FIRST_ITEM)
-    field = field_pattern().str.replace(r"(/\*)+$", "")
-    return records.with_row_index("row").with_columns(list=first, field=field)
 
 
 def _agreeing(

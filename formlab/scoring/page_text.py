@@ -1,8 +1,8 @@
 """Fields found in a page's text: a system that gives text alone is judged field by field too.
 
-Each gold field is looked for in the text (`_stretches`): one stretch each, whole words. A field
-whose gold the page's own gold text does not hold is not judged; fields that share their words
-there, as a line and a key value within it do, are looked for apart from each other.
+Each gold field is looked for in the text: one stretch each, whole words. A field whose gold the
+page's own gold text does not hold is not judged; lines, in which other fields stand, are looked for
+apart from these.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, product
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -39,15 +38,14 @@ _PIECES = 0.8
 MOST = 100_000
 _TAKEN = "\0"
 
-# Values and their words by their numbers.
-Span, Values, Words = tuple[int, int], Mapping[int, str], Mapping[int, Sequence[str]]
+# Values by their numbers.
+Span, Values = tuple[int, int], Mapping[int, str]
 RULES = (
     f"page-text,one-to-one,whole-words,similarity>={LEAST:g},"
     f"{LEAST_SHORT:g} below 8 characters,exact below {SHORT}"
 )
 # How like a gold field's words in the gold text must be, as keys and lines may be spelled apart.
 _GOLD = 0.85
-_LAYERS = 4
 _NOT_JUDGED = "fields not judged: the gold text of their page does not hold them"
 _nfc = partial(text.normalise, steps=("nfc",))
 _similarity = Levenshtein.normalized_similarity
@@ -76,8 +74,10 @@ def in_page_text(
             for kind, count in page.marks.items():
                 notes[f"{TITLES[kind]} taken out to find fields"] += count
             notes["characters of page texts too long to be searched"] += page.cut
-            found = _fields(fields["value"], golds.get(doc_id), page)
-            rows += [(doc_id, path, *of) for path, of in zip(fields["path"], found, strict=True)]
+            is_line = fields["kind"].eq_missing("line")
+            for layer in filter(len, (fields.filter(is_line), fields.filter(~is_line))):
+                found = _fields(layer["value"], golds.get(doc_id) or "", page)
+                rows += [(doc_id, path, *of) for path, of in zip(layer["path"], found, strict=True)]
     schema = tables.schema("doc_id path pred at:int judged:flag")
     read = pl.DataFrame(rows, schema=schema, orient="row")
     notes[_NOT_JUDGED] = read.filter(~pl.col("judged")).height
@@ -91,25 +91,22 @@ def in_page_text(
     return both, {name: count for name, count in notes.items() if count}
 
 
-def _fields(golds: pl.Series, gold_text: str | None, page: Text) -> Iterator[tuple]:
+def _fields(golds: pl.Series, gold_text: str, page: Text) -> Iterator[tuple]:
     """What each field has in a page, where that begins, and whether the field is judged."""
-    plain = dict(enumerate(map(_nfc, golds)))
-    left = {n: squashed for n, value in plain.items() if (squashed := squash(value))}
-    is_told = gold_text is not None and bool(gold_text.strip())
-    gold_page = Text(_nfc(gold_text), keep=TITLES) if is_told else None
-    found: dict[int, Stretch | None] = {}
-    # Fields that share no word of the gold text are a layer, with where each stands there.
-    for _ in range(_LAYERS if is_told else 1):
-        layer = find_stretches(left, gold_page, bar=_GOLD) if is_told else dict.fromkeys(left)
-        if not layer:
-            break
-        words = {n: [squash(word) for word in plain[n].split()] for n in layer}
-        wanted = {n: left.pop(n) for n in layer}
-        found |= dict.fromkeys(layer) | find_stretches(wanted, page, words=words, gold=layer)
-    for number in plain:
-        places = found[number].places if found.get(number) else None
-        read = ("", None) if places is None else (page.shown(places), page.at(int(places[0])))
-        yield *read, number in found
+    told = Text(_nfc(gold_text), keep=TITLES).squashed
+    words = [[squash(word) for word in _nfc(value).split()] for value in golds]
+    values = {n: "".join(of) for n, of in enumerate(words) if any(of)}
+    judged = {n: value for n, value in values.items() if not told or _holds(told, value)}
+    found = find_stretches(judged, page, words=words)
+    for n in range(len(words)):
+        read = (page.shown(found[n]), page.at(int(found[n][0]))) if n in found else ("", None)
+        yield *read, n in judged
+
+
+def _holds(text: str, value: str) -> bool:
+    return value in text or (
+        len(value) >= SHORT and fuzz.partial_ratio(value, text, score_cutoff=100 * _GOLD) > 0
+    )
 
 
 def least(length: int) -> float:
@@ -156,14 +153,6 @@ class Text:
         runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
         cuts = [self._clean[self._kept[run[0]] : self._kept[run[-1]] + 1] for run in runs]
         return " ".join(" ".join(cuts).split())
-
-
-class Stretch(NamedTuple):
-    """The characters of `Text.squashed` that are a value; the rest of its first and last word."""
-
-    places: np.ndarray
-    before: str
-    after: str
 
 
 class _View:
@@ -228,14 +217,9 @@ def _near(edges: np.ndarray, index: int) -> list[int]:
 
 
 def find_stretches(
-    values: Values,
-    page: Text,
-    *,
-    words: Words | None = None,
-    gold: Mapping[int, Stretch | None] | None = None,
-    bar: float = 0.0,
-) -> dict[int, Stretch]:
-    """One stretch of the page's text for each value that has one, by its number."""
+    values: Values, page: Text, *, words: Sequence[Sequence[str]] = ()
+) -> dict[int, np.ndarray]:
+    """The characters of the page's text for each value that stands there, by its number."""
     # The most certain by length and similarity choose first, equal values have their places in
     # order. What is not found is looked for in what is left free, at last word by word.
     free = np.ones(len(page.squashed), dtype=bool)
@@ -243,19 +227,15 @@ def find_stretches(
     for inside, closed, sure in _SWEEPS:
         view = _View(page, free, closed=closed)
         left = {n: value for n, value in values.items() if n not in cores}
-        assigned = _sweep(left, view, bar=max(bar, sure), inside=inside) if left else {}
-        for number, (start, end) in assigned.items():
+        for number, (start, end) in _sweep(left, view, bar=sure, inside=inside).items():
             cores[number] = view.index[start:end]
             free[cores[number]] = False
         pieces = {n: words[n] for n in left if n not in cores} if words and closed else {}
         for number, places in _pieces(pieces, page, free, share=max(sure, _PIECES)):
             cores[number] = places
             free[places] = False
-    wholes = {
-        number: _whole(values[number], cores[number], page, free, (gold or {}).get(number), bar)
-        for number in sorted(cores)
-    }
-    return {number: stretch for number, stretch in wholes.items() if stretch}
+    wholes = {n: _whole(values[n], cores[n], page, free) for n in sorted(cores)}
+    return {number: places for number, places in wholes.items() if places is not None}
 
 
 def _sweep(values: Values, view: _View, *, bar: float, inside: bool) -> dict[int, Span]:
@@ -265,7 +245,6 @@ def _sweep(values: Values, view: _View, *, bar: float, inside: bool) -> dict[int
         groups[value].append(number)
     heap: list[tuple[float, str, list[Span]]] = []
     assigned: dict[str, list[Span]] = {value: [] for value in groups}
-    parts = sorted((value for value in groups if len(value) >= SHORT), key=len, reverse=True)
 
     def offer(value: str) -> None:
         asked = max(bar, least(len(value)))
@@ -273,12 +252,7 @@ def _sweep(values: Values, view: _View, *, bar: float, inside: bool) -> dict[int
             heapq.heappush(heap, (-float(len(value)), value, spans))
         elif asked < 1 and (like := view.like(value, asked)):
             span, similarity = like
-            whole = rest = view.text[slice(*span)]
-            for other in parts:
-                rest = rest.replace(other, "") if len(other) < len(value) else rest
-            # It would be more like the value without others that stand in it.
-            if rest == whole or _similarity(value, rest) <= similarity:
-                heapq.heappush(heap, (-len(value) * (2 * similarity - 1), value, [span]))
+            heapq.heappush(heap, (-len(value) * (2 * similarity - 1), value, [span]))
 
     for value in groups:
         offer(value)
@@ -295,7 +269,7 @@ def _sweep(values: Values, view: _View, *, bar: float, inside: bool) -> dict[int
 
 
 def _pieces(
-    words: Words, page: Text, free: np.ndarray, *, share: float
+    words: Mapping[int, Sequence[str]], page: Text, free: np.ndarray, *, share: float
 ) -> Iterator[tuple[int, np.ndarray]]:
     """The values whose words stand free, each as it is and in their order, however apart."""
     for number in sorted(words, key=lambda n: -sum(map(len, words[n]))):
@@ -312,28 +286,21 @@ def _pieces(
             yield number, np.array(places)
 
 
-def _whole(
-    value: str, core: np.ndarray, page: Text, free: np.ndarray, gold: Stretch | None, bar: float
-) -> Stretch | None:
+def _whole(value: str, core: np.ndarray, page: Text, free: np.ndarray) -> np.ndarray | None:
     """A stretch with the rest of the words it begins and ends in, where no other has that."""
-    # Left out is what stands beside the value in the gold text too, as `RM` in `RM9.00`.
     text, first, last = page.squashed, int(core[0]), int(core[-1]) + 1
-    bar = max(bar, least(len(value)))
     start = int(np.flatnonzero(page.first[: first + 1])[-1])
     end = last + int(np.argmax(page.last[last - 1 :]))
-    before, after = text[start:first], text[last:end]
-    start = first if gold is not None and gold.before == before else start
-    end = last if gold is not None and gold.after == after else end
-    # No further than to what another value has.
+    # No further than to what another value has; a currency's letters are no part of a figure.
     start = max([start, *(start + 1 + np.flatnonzero(~free[start:first]))])
     end = min([end, *(last + np.flatnonzero(~free[last:end]))])
+    start = first if text[start:first].isalpha() and text[first].isdigit() else start
     for low, high in ((start, end), (first, last)):
         places = np.concatenate([np.arange(low, first), core, np.arange(last, high)])
         shown = "".join(text[index] for index in places)
-        if _similarity(value, shown) >= bar:
-            cut = [text[start:low][-1:] + shown[:1], shown[-1:] + text[high:end][:1]]
-            if not any(map(_one_word, cut)):
-                return Stretch(places, before, after)
+        cut = text[start:low][-1:] + shown[:1], shown[-1:] + text[high:end][:1]
+        if _similarity(value, shown) >= least(len(value)) and not any(map(_one_word, cut)):
+            return places
     return None
 
 

@@ -179,8 +179,8 @@ def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
 
 def with_tasks(given: pl.DataFrame, corpus: Corpus, usual: str) -> pl.DataFrame:
     """The answers with the task of the gold's value at their path, else of its first step."""
-    gold = corpus.records.filter(_HAS_PATH).unique(["doc_id", "path"])
-    gold = gold.select("doc_id", "path", gold_task="task", gold_kind="kind")
+    gold = corpus.records.select("doc_id", "path", gold_task="task", gold_kind="kind")
+    gold = gold.filter(_HAS_PATH).unique(["doc_id", "path"])
     given = given.join(gold, on=["doc_id", "path"], how="left", maintain_order="left")
     step = pl.col("path").str.extract("^/(vqa|consistency)/")
     step = pl.when(step.is_in(gold["gold_task"].unique().implode())).then(step)

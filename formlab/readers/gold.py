@@ -105,6 +105,7 @@ def corpora(
         flaws[_ODD] += inferred.odd.get(path, 0)
     types = FieldTypes(inferred.fields | declared.fields)
     all_types = {"types": msgspec.to_builtins(types.fields)}
+    usual = json.dumps(all_types, ensure_ascii=False)
     path, documents = source if isinstance(source, Path) else None, values.documents
     root, pages, texts = None, dict[str, list[str]](), dict[str, list[str]]()
     if images is not None:
@@ -131,8 +132,9 @@ def corpora(
         if text_files := () if row.get("context") else texts.get(row["doc_id"], ()):
             found = (files.read_text(root / name, encodings=_ENCODINGS) for name in text_files)
             row["context"] = files.storable("\n".join(found))
-        meta = all_types | ({"pages": of_row} if of_row[1:] else {})
-        return row | {"meta": files.storable(json.dumps(meta, ensure_ascii=False))}
+        many = all_types | {"pages": of_row}
+        meta = json.dumps(many, ensure_ascii=False) if of_row[1:] else usual
+        return row | {"meta": files.storable(meta)}
 
     for number in numbers.unique(maintain_order=True):
         rows = values.rows(number, values.lists)

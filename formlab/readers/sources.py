@@ -11,12 +11,13 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from formlab import files
@@ -27,7 +28,7 @@ from formlab.readers.door import FORMS, TABLES, UNPACKABLE, Member, ending, kind
 from formlab.text.answers import WRAPPERS, arguments, by_name, is_flat, is_json, plain_name
 
 FRAME = "frame"  # In place of a file's name.
-ROWS, _FILES, _LINES = 50_000, 1_000, 100  # Rows, files of documents, lines read at once.
+ROWS, _FILES, _SOME = 50_000, 1_000, 100  # Rows and files of a batch; those read at once.
 # Names of columns, by table and formlab's own name; those that a column of documents may have.
 NAMES = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
 NAMES = {t: {name: of.split() for name, of in names.items()} for t, names in NAMES.items()}
@@ -36,39 +37,35 @@ _ABOVE, _CELLS = 20, 50_000_000  # Rows that a header is sought in; cells that a
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
 _BLANK = re.compile(rb'<c [^>]*\bt="e"|(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>')
 _BLANKS = "error cells (#N/A, #REF! …) and formulas without a saved value, read as blank"
+_TEXTS = msgspec.json.Decoder(list[dict[str, str]])
 _parsed = partial(files.parse_json, as_written=True, once=True)
 Rows = Iterator[tuple[int, Any]]  # Cells or a row by name, after the number of its first line.
 
 
 @dataclass
 class Batch:
-    """A table as columns, or objects as rows; with `documents` one each. Origins follow `home`."""
+    """Columns; rows that have not their names in that order are `odd`. Origins follow `home`."""
 
-    origins: Sequence[str]
-    table: Mapping[str, Sequence[Any]] | Sequence[Row]
-    documents: bool = False
+    origins: list[str]
+    table: dict[str, list[Any]]
+    odd: dict[int, Row] = field(default_factory=dict)
+    documents: bool = False  # Whether each row is one.
     home: str = ""
 
     @property
     def names(self) -> list[str]:
         """The names of the columns, in the order in which rows have them."""
-        every = self.table if isinstance(self.table, Mapping) else chain.from_iterable(self.table)
-        return list(dict.fromkeys(every))
+        return list(dict.fromkeys(chain(self.table, *self.odd.values())))
 
-    def column(self, name: str | None) -> Sequence[Any]:
+    def column(self, name: str | None) -> list[Any]:
         """The cells of a column, null where a row has none."""
-        if isinstance(self.table, Mapping):
-            return self.table.get(name) or [None] * len(self.origins)
-        return [row.get(name) for row in self.table]
+        return self.table.get(name) or [row.get(name) for row in self.rows()]
 
-    def rows(self, places: Sequence[int] | None = None) -> Sequence[Row]:
-        """The rows at those `places` that there are, or all."""
-        every = range(len(self.origins))
-        places = every if places is None else [place for place in places if place in every]
-        if not isinstance(self.table, Mapping):
-            return [self.table[place] for place in places]
-        table = self.table.items()
-        return [{name: column[place] for name, column in table} for place in places]
+    def rows(self, places: Iterable[int] | None = None) -> list[Row]:
+        """The rows at those `places`, or all."""
+        table, odd = self.table.items(), self.odd
+        places = range(len(self.origins)) if places is None else places
+        return [odd[n] if n in odd else {name: cells[n] for name, cells in table} for n in places]
 
 
 def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row]]:
@@ -85,7 +82,7 @@ def columns_of(source: Any) -> list[str]:
 def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
     """The rows of a path, an address, a frame or mappings, many at a time."""
     if isinstance(source, Mapping):
-        yield _of_value({str(name): member for name, member in source.items()}, "object", FRAME)
+        yield from _of_value({str(name): source[name] for name in source}, "object", FRAME)
     elif not isinstance(source, str | Path):
         yield from _of_frame(source, f"{FRAME}, row ")
     # Not Path.exists(), which raises on names that no file can have.
@@ -113,20 +110,36 @@ def document_files(path: Path) -> list[Member]:
     for endings in ((".json",), (".txt",), (".md",), TABLES):
         if named := [member for member in found if ending(member.name) in endings]:
             return named
-    remedy = "one JSON file a document, or a table"
-    raise DataBroken("no JSON files in this folder", where=path, remedy=remedy)
+    what, remedy = "no JSON files in this folder", "one JSON file a document, or a table"
+    raise DataBroken(what, where=path, remedy=remedy)
 
 
 def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False) -> Iterator[Batch]:
-    while some := list(islice(rows, _FILES if documents else ROWS)):
-        origins, objects = [f"{place}{number}" for number, _ in some], [row for _, row in some]
-        if odd := {type(row) for row in objects if type(row) is not dict}:
-            for origin, row in zip(origins, objects, strict=True):
-                if type(row) in odd and not isinstance(row, Mapping):
-                    what = f"values cannot be read from {type(row).__name__}"
-                    remedy = 'an object each, such as {"doc_id": "1", "text": "…"}'
-                    raise DataBroken(what, where=home + origin, remedy=remedy)
-        yield Batch(origins, objects, documents, home)
+    """Objects as batches with the columns of the first one."""
+    batch = names = None
+    for some in _some(rows):
+        for number, row in some:
+            if not isinstance(row, dict | Mapping):
+                what = f"values cannot be read from {type(row).__name__}"
+                remedy = 'an object each, such as {"doc_id": "1", "text": "…"}'
+                raise DataBroken(what, where=f"{home}{place}{number}", remedy=remedy)
+        names = tuple(some[0][1]) if names is None else names
+        batch = batch or Batch([], {name: [] for name in names}, {}, documents, home)
+        for name, cells in batch.table.items():
+            cells += [row.get(name) for _, row in some]
+        numbered = enumerate(some, len(batch.origins))
+        batch.odd |= {at: row for at, (_, row) in numbered if tuple(row) != names}
+        batch.origins += [f"{place}{number}" for number, _ in some]
+        if len(batch.origins) >= (_FILES if documents else ROWS):
+            yield batch
+            batch = None
+    if batch:
+        yield batch
+
+
+def _some(rows: Rows) -> Iterator[list[tuple[Any, Any]]]:
+    """So few at a time that they are still near: this takes half the time."""
+    return iter(lambda: list(islice(rows, min(_SOME, ROWS))), [])
 
 
 def _of_frame(frame: Any, place: str, home: str = "") -> Iterator[Batch]:
@@ -157,13 +170,15 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
     home = member.where.removesuffix(name)
     if form == "json":
         with member.text() as stream:
-            yield _of_value(_parsed(stream.read(), where=member.where), name, stem(name), home)
+            value = _parsed(stream.read(), where=member.where)
+        yield from _of_value(value, name, stem(name), home)
     elif form == "delimited":
-        yield from _named(_delimited(member), f"{name}:", home, notes)
+        yield from _batched(_named(_delimited(member), f"{member.where}:", notes), f"{name}:", home)
     elif form == "lines":
         yield from _batched(_lines(member), f"{name}:", home)
     elif form == "workbook":
-        yield from _named(_workbook(member, notes), f"{name}, row ", home, notes)
+        rows = _named(_workbook(member, notes), f"{member.where}, row ", notes)
+        yield from _batched(rows, f"{name}, row ", home)
     elif form == "parquet":
         try:
             source = home + name if files.is_file(member.where) else io.BytesIO(member.read())
@@ -182,17 +197,26 @@ def _lines(member: Member) -> Rows:
         # Only newlines end a line, as a value may hold U+2028 unescaped.
         stream.reconfigure(newline="\n")
         lines = (numbered for numbered in enumerate(stream, start=1) if not numbered[1].isspace())
-        while some := list(islice(lines, _LINES)):
-            with suppress(ValueError, RecursionError):
-                # Read together they take half the time.
-                numbers, texts = zip(*some, strict=True)
-                rows = files.AS_WRITTEN.decode(f"[{','.join(texts)}]")
-                if len(rows) == len(some):
-                    yield from zip(numbers, rows, strict=True)
-                    continue
+        for some in _some(lines):
+            numbers, texts = zip(*some, strict=True)
+            rows = _decoded(f"[{','.join(texts)}]")
+            if len(rows) == len(some):
+                yield from zip(numbers, rows, strict=True)
+                continue
             for number, line in some:
                 # Its error names the line.
                 yield number, _parsed(line.rstrip(), where=member.where, first_line=number)
+
+
+def _decoded(text: str) -> list[Any]:
+    with suppress(ValueError, RecursionError):
+        rows = _TEXTS.decode(text)
+        # Texts have two quotation marks each: with more of them a name may be there twice.
+        if text.count('"') == 4 * sum(map(len, rows)):
+            return rows
+    with suppress(ValueError, RecursionError):
+        return files.AS_WRITTEN.decode(text)
+    return []
 
 
 def _of_documents(found: Sequence[Member], notes: Counter[str]) -> Iterator[Batch]:
@@ -226,11 +250,11 @@ def _document(member: Member, notes: Counter[str]) -> Row:
     return value if isinstance(value, dict) else {f"/{n}": item for n, item in enumerate(value)}
 
 
-def _of_value(value: Any, name: str, document: str, home: str = "") -> Batch:
+def _of_value(value: Any, name: str, document: str, home: str = "") -> Iterator[Batch]:
     """One JSON value: rows, a document for each key (of several, if they are lists), or one."""
     value, below = _inside(value)
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
-        return Batch([f"{name}#/{below}{number}" for number in range(len(value))], value, home=home)
+        return _batched(enumerate(value), f"{name}#/{below}", home)
     if not isinstance(value, dict) or not value:
         what = "a list of objects or an object of documents is expected"
         raise DataBroken(what, where=home + name, remedy='{"scan_1": {"total": "9.00"}}')
@@ -240,9 +264,9 @@ def _of_value(value: Any, name: str, document: str, home: str = "") -> Batch:
     elif len(value) > 1 and all(isinstance(of, str) and is_json(of) for of in value.values()):
         named = {key: {"/": text} for key, text in value.items()}
     if not all(isinstance(inner, dict) for inner in named.values()):
-        return Batch([name], [{"doc_id": document} | value], documents=True, home=home)
-    rows = [{"doc_id": key} | row for key, row in named.items()]
-    return Batch([f"{name}#/{below}{key}" for key in value], rows, documents=True, home=home)
+        return iter([Batch([name], {}, {0: {"doc_id": document} | value}, True, home)])
+    rows = ((key, {"doc_id": key} | row) for key, row in named.items())
+    return _batched(rows, f"{name}#/{below}", home, documents=True)
 
 
 def _inside(value: Any, below: str = "") -> tuple[Any, str]:
@@ -274,8 +298,8 @@ def _header(rows: Sequence[Sequence[Any]]) -> tuple[int, set[str]]:
     return title, words[title]
 
 
-def _named(numbered: Rows, place: str, home: str, notes: Counter[str]) -> Iterator[Batch]:
-    """Columns by the names in their header, without a title above it and rows of sums."""
+def _named(numbered: Rows, where: str, notes: Counter[str]) -> Rows:
+    """Rows by the names in their header, without a title above it and rows of sums."""
     above = list(islice(numbered, _ABOVE))
     title, _ = _header([cells for _, cells in above])
     notes["rows above the header, left out as a title"] += title
@@ -285,34 +309,23 @@ def _named(numbered: Rows, place: str, home: str, notes: Counter[str]) -> Iterat
     notes["columns without a name, left out"] += names.count("")
     width = len(names)
     if twice := [name for name in names if name and names.count(name) > 1]:
-        what, where = f"two columns are called {twice[0]!r}", f"{home}{place}{above[title][0]}"
-        raise DataBroken(what, where=where, remedy="rename one: the first row names the columns")
+        what, remedy = f"two columns are called {twice[0]!r}", "the first row names the columns"
+        raise DataBroken(what, where=f"{where}{above[title][0]}", remedy=f"rename one: {remedy}")
     documents = next((name for name in names if plain_name(name) in IDS), None)
-    rest = chain(above[title + 1 :], numbered)
-    while some := list(islice(rest, ROWS)):
-        for number, cells in some:
-            if len(cells) > width and any(cell != "" for cell in cells[width:]):
+    for number, cells in chain(above[title + 1 :], numbered):
+        if len(cells) != width:
+            if any(cell != "" for cell in cells[width:]):
                 what = f"{len(cells)} cells, and {width} in the header"
                 remedy = "name each column, and quote cells with a delimiter"
-                raise DataBroken(what, where=f"{home}{place}{number}", remedy=remedy)
-        short = [cells for _, cells in some if len(cells) < width]
-        notes["rows shorter than their header"] += len(short)
-        for cells in short:
-            cells.extend([""] * (width - len(cells)))
-        table = {
-            name: [None if (cell := cells[at]) == "" else cell for _, cells in some]
-            for at, name in enumerate(names)
-            if name
-        }
-        origins, ids = [f"{place}{number}" for number, _ in some], table.get(documents, ())
-        if totals := {name for name in {*ids} if plain_name(str(name)) in _TOTALS}:
-            # One that is filled in all through may be a document of that name.
-            rows = enumerate(zip(*table.values(), strict=True))
-            kept = [at for at, row in rows if ids[at] not in totals or None not in row]
-            notes["rows of totals, left out"] += len(ids) - len(kept)
-            table = {name: [column[at] for at in kept] for name, column in table.items()}
-            origins = [origins[at] for at in kept]
-        yield Batch(origins, table, home=home)
+                raise DataBroken(what, where=f"{where}{number}", remedy=remedy)
+            notes["rows shorter than their header"] += len(cells) < width
+            cells = [*cells[:width], *[""] * (width - len(cells))]
+        row = {n: None if c == "" else c for n, c in zip(names, cells, strict=True) if n}
+        # One that is filled in all through may be a document of that name.
+        if None in row.values() and plain_name(str(row.get(documents))) in _TOTALS:
+            notes["rows of totals, left out"] += 1
+        else:
+            yield number, row
 
 
 def _delimited(member: Member) -> Rows:

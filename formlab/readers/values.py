@@ -28,7 +28,6 @@ RECORD, DOCUMENT = NAMES["beside"]["record"], NAMES["beside"]["document"]
 _DTYPES = {n: (tables.DOCUMENTS | tables.RECORDS)[n] for n in (*RECORD, *DOCUMENT)}
 _ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
 _COLUMNS, _KEYS = NAMES["columns"], {"path", "value"}
-_TEXTS = dict.fromkeys(("doc_id", "path", "value", "origin"), pl.String)
 _SURE = r"(.+?)[ _.-]?(?:confidence|conf|prob(?:ability)?)|(?:confidence|conf)[ _.-](.+)"
 _CONFIDENCE = re.compile(_SURE, re.IGNORECASE)
 # A text without any of these marks is a value as it stands.
@@ -55,9 +54,10 @@ def pieces(
     for batch in batches(source, notes):
         named = {*columns.values(), *(n for n in batch.names if plain_name(n) in requests)}
         place = "/" if batch.documents else "response"
-        first = batch.rows(range(_LOOKED_AT))
+        first = batch.rows(range(len(batch.origins))[:_LOOKED_AT])
         if first != [replies.replaced(row, named, place) for row in first]:
-            batch.table = [replies.replaced(row, named, place) for row in batch.rows()]
+            rows = (replies.replaced(row, named, place) for row in batch.rows())
+            batch.table, batch.odd = {}, dict(enumerate(rows))
         names, is_long = layout = layout or layout_of(batch, columns)
         yield _values_of(batch, names, whole, None if is_long else first_rows)
     if layout is None:
@@ -114,10 +114,9 @@ def _values_of(
         # A row without a path may say `text` for its value, as in formlab's plainest file.
         used = {*names, *names.values(), "text", "origin"}
         beside |= {name: name for name in batch.names if name not in used}
-    plain = _plain(batch, names) if is_long and not beside else None
-    places = range(len(batch.origins))
-    if plain is not None:
-        places = sorted({*places}.difference(plain["at"]))
+    plain, places = pl.DataFrame(), range(len(batch.origins))
+    if is_long and not beside:
+        plain, places = _plain(batch, names)
     found = list[tuple[str, str, Any, str, Row, int]]()
     for at, row in zip(places, batch.rows(places), strict=True):
         where, count = batch.home + (origin := batch.origins[at]), len(found)
@@ -149,27 +148,32 @@ def _values_of(
         columns[name] = [more.get(name) for more in said]
     columns |= {"origin": origins, "at": at}
     values = as_frame(columns, _DTYPES | {"at": pl.UInt32})
-    if plain is not None:
+    if plain.height:
         values = pl.concat([plain, values], how="diagonal").sort("at", maintain_order=True)
     values = values.with_columns(pl.col("path").replace("", None))
     return values.select(pl.exclude("origin", "at"), "origin")
 
 
-def _plain(batch: Batch, names: Mapping[str, str]) -> pl.DataFrame:
-    """The rows of plain texts alone as values, each with its place `at` among the rows."""
-    cells = {name: batch.column(names.get(name)) for name in list(_TEXTS)[:3]}
-    texts = {n: [c if type(c) is str else None for c in column] for n, column in cells.items()}
-    try:
-        rows = pl.DataFrame(texts | {"origin": batch.origins}, schema_overrides=_TEXTS)
-    except UnicodeEncodeError:
-        # Half of a surrogate pair.
-        rows = pl.DataFrame(schema=_TEXTS)
-    rows = rows.with_row_index("at").drop_nulls()
-    rows = rows.filter(~pl.col("value").str.contains(_MARKS.pattern))
+def _plain(batch: Batch, names: Mapping[str, str]) -> tuple[pl.DataFrame, list[int]]:
+    """The rows of plain texts alone as values, each with its place `at`; the places of others."""
+    texts = {"origin": pl.Series(batch.origins, dtype=pl.String)}
+    for name in ("doc_id", "path", "value"):
+        cells = batch.column(names.get(name))
+        try:
+            texts[name] = pl.Series(cells, dtype=pl.String)
+        except (TypeError, UnicodeError):
+            # Half of a surrogate pair is no text either.
+            cells = [c if type(c) is str and files.storable(c) == c else None for c in cells]
+            texts[name] = pl.Series(cells, dtype=pl.String)
+    rows = pl.DataFrame(texts).with_row_index("at")
     for name, read in {"doc_id": str.strip, "path": lambda path: pointer(path) or ""}.items():
-        known = rows[name].unique()
-        rows = rows.with_columns(pl.col(name).replace_strict(known, [*map(read, known)]))
-    return rows.filter(pl.col("doc_id") != "")
+        known = rows[name].drop_nulls().unique()
+        plain = [*map(read, known)]
+        rows = rows.with_columns(pl.col(name).replace_strict(known, plain, default=None))
+    is_plain = ~pl.col("value").str.contains(_MARKS.pattern) & (pl.col("doc_id") != "")
+    is_plain &= pl.col("path").is_not_null()
+    is_plain = rows.select(is_plain.fill_null(value=False)).to_series()
+    return rows.filter(is_plain), (~is_plain).arg_true().to_list()
 
 
 def _stated(name: str, cell: Any, where: str) -> Any:
@@ -298,11 +302,11 @@ class Stored:
             file.unlink()
         most = pl.DataFrame(schema={"path": pl.String, "len": pl.UInt32})
         for place in places["/batch"].unique().sort():
-            rows = self.rows(place)
+            rows = self.rows(place).drop_nulls("path")
             # What is read where it stands on the page has paths of its own.
-            if "kind" in rows.columns:
+            if "kind" in self.none.columns:
                 rows = rows.filter(~pl.col("kind").is_in(["word", "line"]).fill_null(value=False))
-            counts = rows.drop_nulls("path").group_by("doc_id", "path").len().drop("doc_id")
+            counts = rows.group_by("doc_id", "path").len().drop("doc_id")
             most = pl.concat([most, counts]).group_by("path").max()
         # A path is a list if it comes again, or has a first item and is itself no item.
         lists = most["path"].filter(most["path"].str.ends_with("/0")).str.strip_suffix("/0")

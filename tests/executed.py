@@ -9,32 +9,29 @@ from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 
 import nbformat
-import papermill
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
+from nbclient import NotebookClient
 
 from formlab.analysis import samples
 from formlab.charts import theme
 from formlab.cli import main
 
 
-def execute(book, out, *, parameters, cwd, **_):
-    """Does what papermill does: the notebook with what its cells show, written to `out`."""
+def execute(client, **_):
+    """Does what nbclient does: its notebook has what the cells show."""
     shell = InteractiveShell.instance()
     try:
-        for number, cell in enumerate(book.cells, start=1):
+        for number, cell in enumerate(client.nb.cells, start=1):
             if cell.cell_type == "code":
-                with chdir(cwd):
+                with chdir(client.resources["metadata"]["path"]):
                     cell.outputs = outputs(shell, cell.source)
-                cell.execution_count, cell.metadata["papermill"] = number, {"exception": False}
-            if "parameters" in cell.metadata.get("tags", ()):
-                shell.push(parameters)
+                cell.execution_count = number
     finally:
         shell.reset()
         shell.restore_sys_module_state()
         InteractiveShell.clear_instance()
-    nbformat.write(book, out)
 
 
 def outputs(shell, source):
@@ -67,7 +64,7 @@ def run(*commands):
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         # As the kernel of a report has it.
         patch.setenv(theme.REPORT_VARIABLE, "1")
-        patch.setattr(papermill, "execute_notebook", execute)
+        patch.setattr(NotebookClient, "execute", execute)
         # Several notebooks open the same samples.
         patch.setattr(samples, "_of_sample", remembering(samples._of_sample))
         warnings.simplefilter("ignore")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from contextlib import chdir
 from dataclasses import replace
@@ -38,24 +39,22 @@ def build(
     Parameters
     ----------
     notebooks
-        Paths, or names of formlab's own; None takes formlab's own: all of them, or with
-        `evaluations` those that are made for one (``formlab`` in a notebook's metadata).
+        Paths, or names of formlab's own; None takes all of these, or with `evaluations` those that
+        are made for one (``formlab`` in a notebook's metadata).
     out
         Folder for the pages; made if absent.
     parameters
-        Values for names of each notebook's cell tagged ``parameters``. Relative paths of
-        evaluations and other inputs are seen from the current folder, or else from the notebook's
-        own, in which its kernel works.
+        Values for names of each notebook's cell tagged ``parameters``; relative paths are seen from
+        the current folder, or else from the notebook's own, in which its kernel works.
     evaluations
-        Folders of evaluations. A notebook with the parameter ``evaluation`` runs once for each,
-        and its report is called ``<notebook>--<folder>``; one with the parameter ``evaluations``
-        runs once for all, or once for each corpus.
+        Folders of evaluations. A notebook with the parameter ``evaluation`` runs once for each, as
+        ``<notebook>--<folder>``; one with ``evaluations`` once for all, or once for each corpus.
     settings
         `workers`: processes that run notebooks side by side; 1, the default, runs them here, None
         takes one for each processor; or the address of a Dask scheduler, whose workers see all
         files under the same paths. `timeout`: seconds that one cell may take. `figures`: False for
-        none of the files in ``figures/<report>/``: charts as SVG and PNG, tables as CSV. `force`:
-        build also what has not changed.
+        no ``figures/<report>/`` (charts as SVG and PNG, tables as CSV). `force`: build also what
+        has not changed.
 
     Raises
     ------
@@ -85,15 +84,13 @@ for formlab's own
 
 
 def build_manifest(path: str | Path, **changes: Any) -> list[ReportResult]:
-    """Build the reports that a manifest (``reports.yml``) lists; see `manifest.Manifest`.
+    """Build the reports that a manifest (``reports.yml``) lists; see `plan.Manifest`.
 
     `changes` take precedence over it: out, workers (by default one for each processor), timeout,
     figures, force. `DataMissing`, `DataBroken` or `UnknownName` if the manifest is absent or wrong;
     the message names the file and the place in it.
     """
-    from formlab.reports import manifest
-
-    content = manifest.read(path)
+    content = plan.Manifest.read(path)
     out = Path(changes.pop("out", Path(path).parent / content.out)).absolute()
     settings = {"workers": None, "timeout": content.timeout, "figures": content.figures} | changes
     with chdir(Path(path).parent):
@@ -113,24 +110,23 @@ def _build(
     """Build what has changed, with progress on stderr, and write the index."""
     reports, out = plan.reports(requests, folders), files.make_folder(out.absolute())
     index = out / f"{plan.INDEX}.html"
-    _sweep(out)
+    files.sweep(out.rglob(".*.part"))
     work, results = partial(_run, out, timeout, figures), {}
     with progress("reports") as bars:
         bar = bars.add_task("building", total=len(reports))
-        for last in (False, True):
-            # Those that link to other reports see them all.
+        # Those that link to other reports come last and see them all.
+        for is_last, group in itertools.groupby(reports, lambda report: report.notebook.last):
             there, changed = record.every(out), []
-            for report in (report for report in reports if report.notebook.last is last):
+            for report in group:
                 others = {name: found.of for name, found in there.items() if name != report.name}
-                report = replace(report, links=others if last else {})
+                report = replace(report, links=others if is_last else {})
                 found = None if force else there.get(report.name)
                 if found and found.ok and found.key == record.key(report, figures=figures):
                     results[report.name] = replace(found, status="unchanged")
                 else:
                     changed.append(report)
-            if changed:
-                # A build that is killed now leaves none that is out of date.
-                index.unlink(missing_ok=True)
+                    # A build that is killed now leaves none that is out of date.
+                    index.unlink(missing_ok=True)
             bars.update(bar, completed=len(results))
             count = cores() if workers is None else workers
             count = min(count, len(changed)) if isinstance(count, int) else count
@@ -140,7 +136,7 @@ def _build(
                 results[report.name] = _failed(report, result.reason) if is_lost else result
                 bars.update(bar, advance=1)
     # A process that was killed may have ended only now, or in this build.
-    _sweep(out)
+    files.sweep(out.rglob(".*.part"))
     if all(result.status == "skipped" for result in results.values()):
         notes = [note for result in results.values() for note in result.notes]
         raise NotAvailable(f"no report was built: {'; '.join(notes)}")
@@ -152,13 +148,8 @@ def _build(
     return [results[report.name] for report in reports]
 
 
-def _sweep(out: Path) -> None:
-    """Remove what a process that was killed left half-written."""
-    files.sweep([*out.glob("*.part.ipynb"), *out.rglob(".*.part")])
-
-
 def _run(out: Path, timeout: int | None, figures: bool, report: plan.Report) -> ReportResult:
-    # papermill and the charts take seconds to import: only who builds pays for it.
+    # The kernel's client and the charts take seconds to import: only who builds pays for it.
     from formlab.reports.execute import run
 
     try:

@@ -29,7 +29,6 @@ _VEGA = re.compile(r"application/vnd\.vegalite\.v\d+\+json")
 _PLOTLY = "application/vnd.plotly.v1+json"
 _RASTERS = ("image/png", "image/jpeg", "image/webp", "image/gif")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*\Z")
-_BANNER = "papermill-error-cell-tag"
 # nh3 has normalised the markup: its tags balance, and headings carry no attributes.
 _HEADING = re.compile(r"<h([1-3])>(.*?)</h\1>", re.DOTALL)
 # The paragraph of a notebook that says what it takes and makes folds away.
@@ -81,12 +80,12 @@ class Cell:
 
 
 def read(notebook: nbformat.NotebookNode) -> list[Cell]:
-    """The cells of an executed notebook, their figures drawn, without papermill's banners."""
+    """The cells of an executed notebook, their figures drawn."""
     cells = []
     for node in notebook.cells:
-        if node.cell_type == "markdown" and _BANNER not in node.metadata.get("tags", ()):
+        if node.cell_type == "markdown":
             cells.append(Cell(sanitize.markdown(node.source)))
-        elif node.cell_type == "code" and _BANNER not in node.metadata.get("tags", ()):
+        elif node.cell_type == "code":
             code = sanitize.python(node.source) if node.source else ""
             cells.append(Cell(code=code, outputs=list(map(_read, node.outputs))))
     figures.draw(outputs(cells))

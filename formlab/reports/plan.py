@@ -1,4 +1,4 @@
-"""Which reports to build: notebooks × evaluations, each with a name and a command."""
+"""Which reports to build: notebooks × evaluations, each with a name."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import dataclasses
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from glob import glob
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import polars as pl
@@ -90,6 +90,25 @@ class Notebook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             fits |= cases.select(pl.col("task").is_in(self.tasks).any()).collect().item()
         return fits and benchmark not in self.without and not self.on_request
 
+    def groups(self, folders: list[Path], *, choosing: bool) -> Iterator[tuple[str, list[Path]]]:
+        """How the name of each of its reports ends, and the evaluations that it is of.
+
+        When `choosing`, folders that it is not made for are left out.
+        """
+        fitting = list(filter(self.fits, folders)) if choosing else folders
+        groups: dict[tuple[str, ...], list[Path]] = {}
+        if not folders or (choosing and fitting and not self.takes):
+            groups[()], fitting = [], []
+        for folder in fitting:
+            key: tuple[str, ...] = (str(folder),)
+            if self.takes == _TAKES[1]:
+                key = _corpus_of(folder) if self.together else ()
+            groups.setdefault(key, []).append(folder)
+        for key, group in groups.items():
+            if len(group) >= self.least * bool(key):
+                ending = "-".join(key[:2]) if len(group) > 1 else group[0].name if key else ""
+                yield f"--{ending}" * bool(key), group
+
 
 def _parameters(source: str, path: Path) -> dict[str, Any]:
     """Name and default of each parameter that a cell sets: the source of what is no literal."""
@@ -121,6 +140,27 @@ class Request(msgspec.Struct, forbid_unknown_fields=True):
     name: str = ""
 
 
+class Manifest(msgspec.Struct, forbid_unknown_fields=True):
+    """``reports.yml``: a batch of reports in one file; paths are seen from its folder.
+
+    An evaluation may be a pattern such as ``evals/*``; reports that name none are of those of
+    `evaluations` that their notebook is made for.
+    """
+
+    reports: list[Request]
+    out: str = "reports"
+    timeout: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    figures: bool = True
+    evaluations: list[str] = []
+
+    @classmethod
+    def read(cls, path: str | Path) -> Manifest:
+        """`DataBroken` says what of it is wrong and where."""
+        names, keys = (", ".join(kind.__struct_fields__) for kind in (cls, Request))
+        how = {"remedy": f"the keys are {names}, of a report {keys}"}
+        return files.convert(files.read_yaml(path, **how), cls, where=path, **how)
+
+
 @dataclasses.dataclass(frozen=True)
 class Report:
     """One report to build: all that a worker process must know.
@@ -148,6 +188,24 @@ def own_notebooks() -> dict[str, Notebook]:
     return dict(sorted(found.items()))
 
 
+def copy_notebooks(folder: str | Path) -> tuple[Path, list[Path]]:
+    """Copy formlab's notebooks into a folder, with a manifest of them; both, where they are now.
+
+    `DataBroken` if one of the files is there already; `NotAvailable` if none can be written.
+    """
+    home, head = Path(folder), Path(__file__).with_name("reports.yml")
+    books = {home / "notebooks" / book.path.name: book for book in own_notebooks().values()}
+    manifest = home / head.name
+    if there := [path for path in (manifest, *books) if path.exists()]:
+        raise DataBroken("nothing is overwritten", where=there[0], remedy="another folder")
+    for copy, book in books.items():
+        files.write_text(copy, book.path.read_text("utf-8"))
+    # Last: with a manifest the folder is whole.
+    lines = [f"- notebook: notebooks/{copy.name}\n" for copy in books]
+    files.write_text(manifest, head.read_text("utf-8") + "".join(lines))
+    return manifest, list(books)
+
+
 def find(named: str) -> Notebook:
     """A notebook by path, or by name; `UnknownName` if a name that is no path is of none."""
     path = Path(named)
@@ -167,8 +225,7 @@ def reports(requests: Iterable[Request], at_hand: Iterable[str] = ()) -> list[Re
     """
     folders, planned = _folders(at_hand), {}
     for report in (report for request in requests for report in _of_request(request, folders)):
-        numbered = (f"-{number}" for number in itertools.count(2))
-        names = (report.name + ending for ending in itertools.chain([""], numbered))
+        names = (f"{report.name}-{n}" if n > 1 else report.name for n in itertools.count(1))
         name = next(name for name in names if name not in (INDEX, *planned))
         planned[name] = dataclasses.replace(report, name=name)
     used = {folder for report in planned.values() for folder in report.evaluations}
@@ -182,17 +239,16 @@ def reports(requests: Iterable[Request], at_hand: Iterable[str] = ()) -> list[Re
 
 
 def _of_request(request: Request, at_hand: list[Path]) -> Iterator[Report]:
-    book, given = find(request.notebook), request.parameters
-    choosing, home = request.evaluations is None, book.path.parent
+    book, choosing = find(request.notebook), request.evaluations is None
+    home = book.path.parent
     folders = at_hand if choosing else _folders(request.evaluations or ())
-    groups = list(_groups(book, folders, choosing=choosing))
+    groups = list(book.groups(folders, choosing=choosing))
     for ending, group in groups:
-        is_path = given.keys() & _PATHS
-        parameters = {n: _seen_from(home, v) if n in is_path else v for n, v in given.items()}
+        given = dict(request.parameters)
         if group:
-            # The kernel works in the notebook's folder; a relative path tells of no disk.
-            paths = [os.path.relpath(folder, home) for folder in group]
-            parameters[book.takes or "evaluation"] = paths if book.takes == _TAKES[1] else paths[0]
+            several = list(map(str, group))
+            given[book.takes or "evaluation"] = several if book.takes == _TAKES[1] else several[0]
+        parameters = {n: _seen_from(home, v) if n in _PATHS else v for n, v in given.items()}
         if unknown := parameters.keys() - book.defaults.keys():
             raise UnknownName.of("parameter", min(unknown), book.defaults, where=book.path)
         for name, value in parameters.items():
@@ -215,36 +271,14 @@ def _folders(patterns: Iterable[str]) -> list[Path]:
 
 
 def _seen_from(home: Path, value: Any) -> Any:
-    """A parameter whose relative paths, of what exists here, are seen from another folder."""
+    """A parameter whose paths, of what exists here, are seen from a notebook's folder.
+
+    Its kernel works there, and a relative path tells of no disk.
+    """
     if isinstance(value, list | tuple):
         return [_seen_from(home, item) for item in value]
-    is_name = isinstance(value, str) and value.strip("./ ") and not os.path.isabs(value)
+    is_name = isinstance(value, str) and value.strip("./ ")
     return os.path.relpath(value, home) if is_name and os.path.exists(value) else value
-
-
-def _groups(
-    book: Notebook, folders: Sequence[Path], *, choosing: bool
-) -> Iterator[tuple[str, Sequence[Path]]]:
-    """How the name of each report of a notebook ends, and its evaluations."""
-    if choosing and folders:
-        folders = list(filter(book.fits, folders))
-        if not folders:
-            return
-    if not folders or (choosing and not book.takes):
-        yield "", ()
-    elif book.takes != _TAKES[1]:
-        yield from ((f"--{folder.name}", [folder]) for folder in folders)
-    elif not isinstance(book.defaults[_TAKES[1]], list):
-        raise DataBroken("parameter 'evaluations' is not a list", where=book.path)
-    elif not book.together:
-        yield "", folders
-    else:
-        corpora: dict[tuple[str, ...], list[Path]] = {}
-        for folder in folders:
-            corpora.setdefault(_corpus_of(folder), []).append(folder)
-        for (benchmark, split, *_), group in corpora.items():
-            name = f"{benchmark}-{split}" if len(group) > 1 else group[0].name
-            yield from [(f"--{name}", group)] * (len(group) >= book.least)
 
 
 def evaluations_in(folder: Path) -> list[Path]:

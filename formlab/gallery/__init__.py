@@ -104,8 +104,9 @@ def errors(
     """A gallery of the errors among `cases`, in their order; filter and sort the frame before.
 
     An error is a case that one of the systems shown has wrong: another outcome than ``match``, and
-    not ``unscored``. Each case is titled by its label or question, where that is known, and shows
-    the part of its page around the boxes; without boxes the whole page.
+    not ``unscored``; with `right` all other cases are shown as well. Each is titled by its label or
+    question, where that is known, and shows the part of its page around the boxes, or without
+    boxes, or without `crop`, the whole page.
 
     `cases` are a table of the schema ``cases``, which may have further columns: ``verdict``, what a
     review decided of the case, and ``label`` or ``question``, what it is called; or an evaluation,
@@ -115,13 +116,12 @@ def errors(
 
     The cases can be filtered by the columns `by`: of cases or documents, a user's own among them,
     or bands, as in `analysis.summarise`; and by `findings`, those of the page in its order: the
-    cases behind the second are selected by ``finding=2``. With `right` cases that are right, or not
-    scored, are shown as well.
+    cases behind the second are selected by ``finding=2``.
 
     At most `most` cases are kept, all with None: of more a sample, each cause in proportion, of the
     cases of a cause those whose keys come first, whatever their order. At most `pictures` of them
     have their place on the page, which takes some 5 kB each: the first 24, and of those that follow
-    one in every few. Without `crop` it is the whole page in place of the part around the boxes.
+    one in every few.
 
     `TableBroken` if one of `beside` is of other cases; `UnknownName` if a table lacks a column of
     the schema, or a column of `by` is in no table.
@@ -173,12 +173,13 @@ def _sources(documents: pl.DataFrame, of: Sequence[Evaluation]) -> dict[Any, Pag
     """The page images of each document whose root is known."""
     # The root of the first evaluation of a corpus is its own.
     roots = {(one.benchmark, one.split): one.root for one in reversed(of) if one.root}
-    rows, sources = documents.drop_nulls("image").iter_rows(named=True), {}
-    for row in rows:
-        if root := roots.get((row["benchmark"], row["split"])):
-            pages = row["image"], row["width"], tuple(page_images(row))
-            sources[tuple(row[name] for name in DOCUMENT)] = PageSource(root, *pages)
-    return sources
+    return {
+        tuple(row[name] for name in DOCUMENT): PageSource(
+            root, tuple(page_images(row)), row["width"]
+        )
+        for row in documents.drop_nulls("image").iter_rows(named=True)
+        if (root := roots.get((row["benchmark"], row["split"])))
+    }
 
 
 tables.door(globals(), __all__)

@@ -37,17 +37,17 @@ class PageSource(NamedTuple):
     """
 
     root: Path
-    image: str
+    pages: tuple[str | None, ...]
     width: int | None = None
-    pages: tuple[str | None, ...] = ()
 
     def read(self, page: int) -> tuple[Image.Image, float]:
         """A decoded page, from 1, and how many of its pixels are one pixel of the boxes."""
-        path, number = self.root / self.image, page
+        name, number = self.pages[0], page
         if len(self.pages) > 1:
-            if page > len(self.pages):
-                raise DataBroken(f"no page {page}, the document has {len(self.pages)}")
-            path, number = self.root / (self.pages[page - 1] or self.image), 1
+            name, number = dict(enumerate(self.pages, start=1)).get(page), 1
+        if not name:
+            raise DataBroken(f"no page {page}, the document has {len(self.pages)}")
+        path = self.root / name
         try:
             zoom = SHARP if pictures.is_pdf(path) and (self.width or 0) < FINE else 1.0
             return pictures.read_image(path, page=number, width=self.width, zoom=zoom), zoom
@@ -149,7 +149,7 @@ class Crops:
                 try:
                     picture = self._of_case(source, case)
                 except FormlabError as error:
-                    picture["why"] = f"{error.what}: {clean(source.image, limit=200)}"
+                    picture["why"] = f"{error.what}: {clean(source.pages[0], limit=200)}"
             elif source and most:
                 picture["why"] = f"pictures are shown of {count:,} cases"
             shown.append(picture)

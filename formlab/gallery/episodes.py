@@ -129,7 +129,7 @@ def _shot(crops: Crops, folder: Path, name: str, budget: int) -> Row:
         why = "the screenshot is not in the episode's folder"
     else:
         try:
-            return {"image": crops.crop(PageSource(folder, name), 1, {})[0], "why": None}
+            return {"image": crops.crop(PageSource(folder, (name,)), 1, {})[0], "why": None}
         except FormlabError as error:
             why = clean(error.what, limit=200)
     return {"image": None, "why": why}

@@ -21,12 +21,15 @@ __all__ = ["ReportResult", "build", "build_manifest"]
 
 
 def build(
-    notebooks: Sequence[str | Path] | None = None,
+    notebooks: Sequence[str | Path | plan.Request] | None = None,
     *,
     out: str | Path,
     parameters: Mapping[str, Any] | None = None,
     evaluations: Sequence[str | Path] = (),
-    **settings: Any,
+    workers: int | str | None = 1,
+    timeout: int | None = None,
+    figures: bool = True,
+    force: bool = False,
 ) -> list[ReportResult]:
     """Run notebooks over evaluations, and write a page of each and an index of all in `out`.
 
@@ -40,7 +43,8 @@ def build(
     ----------
     notebooks
         Paths, or names of formlab's own; None takes all of these, or with `evaluations` those that
-        are made for one (``formlab`` in a notebook's metadata).
+        are made for one (``formlab`` in a notebook's metadata). A request has parameters and
+        evaluations of its own.
     out
         Folder for the pages; made if absent.
     parameters
@@ -49,12 +53,16 @@ def build(
     evaluations
         Folders of evaluations. A notebook with the parameter ``evaluation`` runs once for each, as
         ``<notebook>--<folder>``; one with ``evaluations`` once for all, or once for each corpus.
-    settings
-        `workers`: processes that run notebooks side by side; 1, the default, runs them here, None
-        takes one for each processor; or the address of a Dask scheduler, whose workers see all
-        files under the same paths. `timeout`: seconds that one cell may take. `figures`: False for
-        no ``figures/<report>/`` (charts as SVG and PNG, tables as CSV). `force`: build also what
-        has not changed.
+    workers
+        Processes that run notebooks side by side: 1 runs them here, None takes one for each
+        processor; or the address of a Dask scheduler, whose workers see all files under the same
+        paths.
+    timeout
+        Seconds that one cell may take.
+    figures
+        Whether ``figures/<report>/`` gets charts as SVG and PNG, and tables as CSV.
+    force
+        Whether what has not changed is built as well.
 
     Raises
     ------
@@ -74,41 +82,16 @@ def build(
     formlab.errors.DataMissing: there is no notebook to run. Try: name one, or formlab init DIR \
 for formlab's own
     """
-    folders = list(map(str, evaluations))
-    books, over = list(map(str, notebooks or ())), folders
+    folders, given = list(map(str, evaluations)), dict(parameters or {})
+    books, over = list(notebooks or ()), folders
     if notebooks is None:
         own = plan.own_notebooks().values()
-        books, over = [str(book.path) for book in own if book.takes or not folders], None
-    requests = [plan.Request(book, over, dict(parameters or {})) for book in books]
-    return _build(requests, folders, Path(out), **settings)
-
-
-def build_manifest(path: str | Path, **changes: Any) -> list[ReportResult]:
-    """Build the reports that a manifest (``reports.yml``) lists; see `plan.Manifest`.
-
-    `changes` take precedence over it: out, workers (by default one for each processor), timeout,
-    figures, force. `DataMissing`, `DataBroken` or `UnknownName` if the manifest is absent or wrong;
-    the message names the file and the place in it.
-    """
-    content = plan.Manifest.read(path)
-    out = Path(changes.pop("out", Path(path).parent / content.out)).absolute()
-    settings = {"workers": None, "timeout": content.timeout, "figures": content.figures} | changes
-    with chdir(Path(path).parent):
-        return _build(content.reports, content.evaluations, out, **settings)
-
-
-def _build(
-    requests: Sequence[plan.Request],
-    folders: Sequence[str],
-    out: Path,
-    *,
-    workers: int | str | None = 1,
-    timeout: int | None = None,
-    figures: bool = True,
-    force: bool = False,
-) -> list[ReportResult]:
-    """Build what has changed, with progress on stderr, and write the index."""
-    reports, out = plan.reports(requests, folders), files.make_folder(out.absolute())
+        books, over = [book.path for book in own if book.takes or not folders], None
+    requests = [
+        book if isinstance(book, plan.Request) else plan.Request(str(book), over, given)
+        for book in books
+    ]
+    reports, out = plan.reports(requests, folders), files.make_folder(Path(out).absolute())
     index = out / f"{plan.INDEX}.html"
     files.sweep(out.rglob(".*.part"))
     work, results = partial(_run, out, timeout, figures), {}
@@ -146,6 +129,20 @@ def _build(
 
         page.write_index(index, list(record.every(out).values()))
     return [results[report.name] for report in reports]
+
+
+def build_manifest(path: str | Path, **changes: Any) -> list[ReportResult]:
+    """Build the reports that a manifest (``reports.yml``) lists; see `plan.Manifest`.
+
+    `changes` take precedence over it: out, workers (by default one for each processor), timeout,
+    figures, force. `DataMissing`, `DataBroken` or `UnknownName` if the manifest is absent or wrong;
+    the message names the file and the place in it.
+    """
+    content = plan.Manifest.read(path)
+    out = Path(changes.pop("out", Path(path).parent / content.out)).absolute()
+    settings = {"workers": None, "timeout": content.timeout, "figures": content.figures} | changes
+    with chdir(Path(path).parent):
+        return build(content.reports, out=out, evaluations=content.evaluations, **settings)
 
 
 def _run(out: Path, timeout: int | None, figures: bool, report: plan.Report) -> ReportResult:

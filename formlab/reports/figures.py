@@ -46,6 +46,10 @@ _PARSER = etree.XMLParser(
 )
 _ELEMENTS = {"svg", "g", "defs", "clipPath", "linearGradient", "radialGradient", "stop", "a"}
 _ELEMENTS |= {"path", "line", "rect", "circle", "text", "tspan"}
+# The grounds of panels, too, are paths without a colour.
+_UNSEEN = etree.XPath(
+    "//*[@display='none' or local-name()='path' and @aria-hidden='true' and not(@fill or @stroke)]"
+)
 _FOREIGN_URL = re.compile(r"url\(\s*['\"]?\s*(?!#)(?!&quot;#)", re.I)
 # What a drawing need not say of each of its parts.
 _NEEDLESS = {"style", "aria-roledescription", "role", "aria-label"}
@@ -62,22 +66,22 @@ def draw(outputs: Iterable[Any]) -> None:
     """Give charts and tables (`page.Output`) a number and a title as file name, and drawings."""
     count, caption = 0, ""
     for output in outputs:
-        is_chart, table = output.kind in ("vega", "plotly"), ""
+        is_chart = output.kind in ("vega", "plotly")
         # Other code may emit tables in other shapes: the figure stands, without a file.
         with contextlib.suppress(Exception):
-            table = _table(output.kind, output.data)
-        if is_chart or table:
+            output.csv = _table(output.kind, output.data)
+        if is_chart or output.csv:
             count += 1
             name = caption or (output.alt if is_chart else output.kind)
             title = slug(re.split(r"[.;:]\s", name, maxsplit=1)[0].lower())[:48].strip("-_")
-            output.stem, output.csv = f"{count:02d}-{title}", table
+            output.stem = f"{count:02d}-{title}"
         if output.kind == "vega":
             try:
                 output.drawings = [_drawn(output.data, WIDE, f"{count:02d}w")]
                 if _width(output.drawings[0]) > PHONE:
                     output.drawings.append(_drawn(output.data, PHONE, f"{count:02d}p"))
             except Exception as error:  # a chart of anyone's code: the report does not fail with it
-                reason = (str(error).splitlines() or [type(error).__name__])[0]
+                reason = str(error).partition("\n")[0] or type(error).__name__
                 output.problem = sanitize.plain(reason, limit=300)
         if output.is_object:
             caption = str(output.data.get("text") or "") if output.kind == "caption" else ""
@@ -177,18 +181,13 @@ def inert(svg: str, prefix: str = "") -> str:
     '<a/></svg>'
     """
     root = etree.fromstring(svg.encode("utf-8", "backslashreplace"), _PARSER)
-    for node in list(root.iter(etree.Element)):
-        parent, kind = node.getparent(), etree.QName(node).localname
-        # The grounds of panels, too, are paths without a colour.
-        unseen = kind == "path" and not {"fill", "stroke"} & {*node.keys()}
-        unseen = unseen and node.get("aria-hidden") == "true"
-        if parent is not None and (
-            unseen or kind not in _ELEMENTS or node.get("display") == "none"
-        ):
-            parent.remove(node)
-            continue
+    foreign = [node for node in root.iter() if etree.QName(node).localname not in _ELEMENTS]
+    for node in (*foreign, *_UNSEEN(root)):
+        node.getparent().remove(node)
+    for node in root.iter():
         if node.get("role") == "graphics-symbol" and len(node) == 0:
             # The link around it, if there is one.
+            parent = node.getparent()
             named = parent if etree.QName(parent).localname == "a" else node
             title = etree.Element(f"{{{root.nsmap[None]}}}title")
             title.text = _label(node.get("aria-label", ""))

@@ -59,12 +59,6 @@ class Output:
         """Whether it is an object of formlab, altair or plotly."""
         return self.kind in ("vega", *KINDS, *DRAWN)
 
-    @property
-    def note(self) -> str | None:
-        """The text of a note; None of an output that has something to show."""
-        is_note = self.kind == "caption" and self.data.get("label") == "Note"
-        return clean(self.data.get("text", ""), limit=2_000) if is_note else None
-
 
 @dataclass
 class Cell:
@@ -107,7 +101,10 @@ def _read(raw: Mapping[str, Any]) -> Output:
             alt = _words(value.get("description"), value.get("title"), "chart")
             return Output("vega", escaping.specification(value), alt)
         if mime == _PLOTLY:
-            return _plotly(value)
+            # `layout.meta` may hold its text.
+            layout = _mapping(value.get("layout"))
+            alt = _words(_mapping(layout.get("meta")).get("alt"), layout.get("title"), "figure")
+            return Output("plotly", {"figure": escaping.figure(value), "alt": alt}, alt)
         for kind, data in value.items() if mime == MIME else ():
             if isinstance(data, str) and kind in DRAWN:
                 with contextlib.suppress(ValueError, RecursionError):
@@ -117,16 +114,9 @@ def _read(raw: Mapping[str, Any]) -> Output:
     return _foreign(raw)
 
 
-def _plotly(figure: dict[str, Any]) -> Output:
-    """A figure of plotly; ``layout.meta`` may hold its text and a flat figure in its place."""
-    layout = figure["layout"] if isinstance(figure.get("layout"), dict) else {}
-    meta = dict(layout["meta"]) if isinstance(layout.get("meta"), dict) else {}
-    fallback = meta.pop("fallback", None)
-    alt = _words(meta.get("alt"), layout.get("title"), "figure")
-    data = {"figure": escaping.figure(figure | {"layout": layout | {"meta": meta}}), "alt": alt}
-    if isinstance(fallback, dict):
-        data["fallback"] = escaping.figure(fallback)
-    return Output("plotly", data, alt)
+def _mapping(value: Any) -> dict[str, Any]:
+    """What other code emits where a mapping stands."""
+    return value if isinstance(value, dict) else {}
 
 
 def _words(*values: object) -> str:
@@ -161,11 +151,10 @@ def markup(output: Output) -> Markup:
 
     The table behind a figure can be saved from there.
     """
-    content = output.data
+    content = None if output.kind in KINDS else output.data
     if output.kind in DRAWN:
         content = sanitize.trusted(inline.data_block(output.data))
     elif output.kind in KINDS:
-        content = None
         # Other code may emit objects in other shapes.
         with contextlib.suppress(Exception):
             content = render(output.kind, output.data, in_report=True)
@@ -254,23 +243,22 @@ def _anchored(prose: Markup, contents: list[tuple[int, str, str]]) -> Markup:
 def _empty_sections(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
     """Heading and note of each section in which code shows notes alone, or nothing; empties them.
 
-    A section goes from one heading of level 2 to the next; one of text is not empty. Messages and
-    errors stay.
+    A section goes from one heading of level 2 to the next; one of text is not empty.
     """
     sections: list[list[Cell]] = [[]]
     for cell in cells:
         sections += [[]] * bool(cell.headings("2"))
         sections[-1].append(cell)
     for section in sections[1:]:
-        code = [cell for cell in section if not cell.prose]
+        shown = outputs(section)
         headings = [heading for cell in section for heading in cell.headings("2")]
-        notes = [output.note for output in outputs(code)]
-        is_text = not code and any(_HEADING.sub("", cell.prose).strip() for cell in section)
-        if len(headings) == 1 and None not in notes and not is_text:
+        notes = [o.data for o in shown if o.kind == "caption" and o.data.get("label") == "Note"]
+        has_code = any(not cell.prose for cell in section)
+        if has_code and len(headings) == 1 and len(notes) == len(shown):
             for cell in section:
-                cell.prose = ""
-                cell.outputs = [output for output in cell.outputs if not output.is_object]
-            yield headings[0], " ".join(dict.fromkeys(filter(None, notes))) or "Nothing to show."
+                cell.prose, cell.outputs = "", []
+            texts = dict.fromkeys(clean(note.get("text"), limit=2_000) for note in notes)
+            yield headings[0], " ".join(texts) or "Nothing to show."
 
 
 def _summary(cells: Sequence[Cell], name: str) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class Notebook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Whether an evaluation is one of those that it is made for."""
         benchmark, *_ = _corpus_of(folder)
         fits = benchmark in self.benchmarks or not (self.benchmarks or self.tasks)
-        for home in (manifest.parent for manifest in evaluations_in(folder) if not fits):
+        for home in evaluations_in(folder) if not fits else ():
             cases = Evaluation.load(home, scanned=True).scan("cases")
             fits |= cases.select(pl.col("task").is_in(self.tasks).any()).collect().item()
         return fits and benchmark not in self.without and not self.on_request
@@ -282,18 +282,15 @@ def _seen_from(home: Path, value: Any) -> Any:
 
 
 def evaluations_in(folder: Path) -> list[Path]:
-    """The manifests of an evaluation, or of a folder with an evaluation for each split."""
+    """The folder of an evaluation, or those of the splits that it has an evaluation of."""
     if (folder / MANIFEST).is_file():
-        return [folder / MANIFEST]
-    return sorted(m for m in folder.glob(f"*/{MANIFEST}") if not is_hidden(m, folder))
+        return [folder]
+    return sorted(m.parent for m in folder.glob(f"*/{MANIFEST}") if not is_hidden(m, folder))
 
 
 def _manifests(folder: Path) -> list[dict[str, Any]]:
-    homes = [manifest.parent for manifest in evaluations_in(folder)]
-    if not homes:
-        remedy = "the folder that formlab score wrote with --out"
-        raise DataMissing("no evaluation here", where=folder, remedy=remedy)
-    return [read_manifest(Evaluation, home)[1] for home in homes]
+    """Those of all evaluations in a folder; `DataMissing` if there is none."""
+    return [read_manifest(Evaluation, home)[1] for home in evaluations_in(folder) or [folder]]
 
 
 def _corpus_of(folder: Path) -> tuple[str, ...]:

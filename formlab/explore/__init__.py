@@ -1,8 +1,4 @@
-"""A front end for looking around: rates by a column, filters, and the cases behind them.
-
-The page works without a kernel, the same in a report and in JupyterLab, and whatever it shows comes
-with the Python that makes it.
-"""
+"""To look around without a kernel: rates by a column, filters, cases, and the Python of it all."""
 
 from __future__ import annotations
 
@@ -74,13 +70,11 @@ class _Units:
         """The columns that have groups, and the document, as texts."""
         offered = dict.fromkeys([*FOLLOWING[:3], *COLUMNS, *BANDS, *self.evaluation.own])
         grouped = [self.cases["doc_id"].cast(pl.String)]
-        for values in map(self.values, offered):
+        for name in offered:
+            values = sliced(self.cases, self.evaluation.documents, name)
             if not values.dtype.is_nested() and 1 < values.n_unique() <= _MOST_VALUES:
                 grouped.append(values.cast(pl.String))
         return pl.DataFrame(grouped)
-
-    def values(self, column: str) -> pl.Series:
-        return sliced(self.cases, self.evaluation.documents, column)
 
     def tally(self, measure: str) -> np.ndarray:
         """Hits and total of each field, shape (fields, 2), both 0 where it is not scored."""
@@ -130,9 +124,9 @@ def rates(
     cause and status chooses which errors are counted, and not among which values. `draws` are
     `resamples`, `level` and `seed` of the percentile intervals over documents.
 
-    The result has the schema `RATES`; the measure is taken over `n_cases` values in `n_docs`
-    documents. It is NaN without any, and its interval for fewer than two documents. `UnknownName`
-    if there is no such column or measure; `DataBroken` if the line selects nothing.
+    The result has the schema `RATES`: the measure, NaN where it has no value, over `n_cases` values
+    in `n_docs` documents, of which an interval takes two. `UnknownName` if there is no such column
+    or measure; `DataBroken` if the line cannot be read.
 
     >>> rates(analysis.open_evaluation(), by="kind", line="slice=length:1–4")["n_cases"].sum()
     125
@@ -146,7 +140,8 @@ def rates(
             np.isin(every, analysis.select(numbered, text, findings=findings)["_unit"])
             for text in (line, selection.text(before))
         )
-        (hits, total), values = units.tally(measure).T, units.values(by)
+        values = sliced(units.cases, units.evaluation.documents, by)
+        hits, total = units.tally(measure).T
         ranked, values = values.unique().sort(nulls_last=True), values.cast(pl.String)
         for value in ranked.cast(pl.String).unique(maintain_order=True):
             same = values.eq_missing(value).to_numpy()
@@ -255,8 +250,8 @@ def _coded(values: pl.Series) -> dict[str, Any]:
 def _packed(numbers: Any) -> str:
     """Whole numbers as base64 of one, two or four bytes each, for which a list has a node each."""
     numbers = np.asarray(numbers)
-    width = next(w for w in (1, 2, 4) if numbers.max(initial=0) < 1 << 8 * w)
-    return base64.b64encode(numbers.astype(f"<u{width}").tobytes()).decode("ascii")
+    kind = np.min_scalar_type(numbers.max(initial=0)).newbyteorder("<")
+    return base64.b64encode(numbers.astype(kind).tobytes()).decode("ascii")
 
 
 tables.door(globals(), __all__)

@@ -9,7 +9,7 @@ import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from formlab import files
 from formlab.charts import note
@@ -38,10 +38,10 @@ class Episodes(Live):
     `Crops`; `note` says what was left out.
     """
 
-    kind: ClassVar[str] = "episodes"
     items: list[Row]
     images: dict[str, Row]
     note: str
+    kind = "episodes"
 
     def __str__(self) -> str:
         steps = sum(len(item["steps"]) for item in self.items)

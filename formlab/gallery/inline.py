@@ -108,7 +108,7 @@ class Live(Shown):
     @property
     def payload(self) -> dict[str, Any]:
         """What its script draws."""
-        return {name: value for name, value in vars(self).items() if name != "_listener"}
+        return {n: value for n, value in vars(self).items() if n not in ("frame", "_listener")}
 
     @cached_property
     def _listener(self) -> Any:

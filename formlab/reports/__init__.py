@@ -93,7 +93,6 @@ for formlab's own
     ]
     reports, out = plan.reports(requests, folders), files.make_folder(Path(out).absolute())
     index = out / f"{plan.INDEX}.html"
-    files.sweep(out.rglob(".*.part"))
     work, results = partial(_run, out, timeout, figures), {}
     with progress("reports") as bars:
         bar = bars.add_task("building", total=len(reports))
@@ -118,7 +117,7 @@ for formlab's own
                 is_lost = isinstance(result, Lost)
                 results[report.name] = _failed(report, result.reason) if is_lost else result
                 bars.update(bar, advance=1)
-    # A process that was killed may have ended only now, or in this build.
+    # What processes that were killed left, in this build too.
     files.sweep(out.rglob(".*.part"))
     if all(result.status == "skipped" for result in results.values()):
         notes = [note for result in results.values() for note in result.notes]
@@ -127,7 +126,8 @@ for formlab's own
         # The page comes with the charts, which take a second to import.
         from formlab.reports import page
 
-        page.write_index(index, list(record.every(out).values()))
+        shown = page.rendered("reports.html.j2", reports=list(record.every(out).values()))
+        files.write_text(index, shown)
     return [results[report.name] for report in reports]
 
 

@@ -41,11 +41,13 @@ def run(report: Report, out: Path, *, timeout: int | None, figures: bool) -> Rep
     """
     start, book = time.perf_counter(), report.notebook.path
     # Before it runs: what changes meanwhile is not what the report was made from.
-    result = ReportResult(report.name, key=record.key(report, figures=figures), of=report.of)
+    names, contents = ("benchmark", "split", "system"), record.evaluations_of(report)
+    of = tuple(":".join(str(content.get(name)) for name in names) for content in contents)
+    result = ReportResult(report.name, key=record.key(report, figures=figures), of=of)
     executed, error = _execute(report, timeout)
     seconds = time.perf_counter() - start
     kind, _, reason = error.partition(": ")
-    if kind == NotAvailable.__name__ and not report.of:
+    if kind == NotAvailable.__name__ and not of:
         notes = [f"{report.name} is left out: {reason}"]
         return replace(result, status="skipped", seconds=round(seconds, 2), notes=notes)
     html, ipynb = (out / f"{report.name}.{ending}" for ending in ("html", "ipynb"))

@@ -27,8 +27,6 @@ from formlab.reports import figures, sanitize
 DRAWN = ("plotly", "gallery", "episodes", "explorer")
 _VEGA = re.compile(r"application/vnd\.vegalite\.v\d+\+json")
 _PLOTLY = "application/vnd.plotly.v1+json"
-_RASTERS = ("image/png", "image/jpeg", "image/webp", "image/gif")
-_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*\Z")
 # nh3 has normalised the markup: its tags balance, and headings carry no attributes.
 _HEADING = re.compile(r"<h([1-3])>(.*?)</h\1>", re.DOTALL)
 # The paragraph of a notebook that says what it takes and makes folds away.
@@ -139,18 +137,14 @@ def _foreign(raw: Mapping[str, Any]) -> Output:
         return Output("html", sanitize.safe_html(page))
     if source := bundle.get("text/markdown"):
         return Output("text", sanitize.markdown(source))
-    for mime in _RASTERS:
-        image = bundle.get(mime, "").strip()
-        if image and _BASE64.match(image):
-            return Output("image", f"data:{mime};base64,{image}", text or "image")
+    for mime, image in bundle.items():
+        if sanitize.RASTER.match(address := f"data:{mime};base64,{image.strip()}"):
+            return Output("image", address, text or "image")
     return Output("plain", text)
 
 
 def markup(output: Output) -> Markup:
-    """An output on a page: a data block for the page's scripts, a drawing, words, or a picture.
-
-    The table behind a figure can be saved from there.
-    """
+    """An output on a page: a data block for its scripts, a drawing, words, or a picture."""
     content = None if output.kind in KINDS else output.data
     if output.kind in DRAWN:
         content = sanitize.trusted(inline.data_block(output.data))
@@ -159,8 +153,7 @@ def markup(output: Output) -> Markup:
         with contextlib.suppress(Exception):
             content = render(output.kind, output.data, in_report=True)
     table = base64.b64encode(output.csv.encode("utf-8", "backslashreplace")).decode()
-    shown = TEMPLATES.get_template("outputs.html.j2").module.shown
-    return shown(output, content, table)
+    return TEMPLATES.get_template("outputs.html.j2").module.shown(output, content, table)
 
 
 def write(
@@ -188,7 +181,7 @@ def write(
         for output in (output for output in cell.outputs if output.kind == "caption"):
             counts[label := str(output.data.get("label"))] += 1
             output.data = {**output.data, "number": counts[label]}
-    page = _render(
+    page = rendered(
         "report.html.j2",
         plotly=any(output.kind == "plotly" for output in outputs(cells)),
         title=summary["title"],
@@ -204,12 +197,7 @@ def write(
     return summary
 
 
-def write_index(out: Path, reports: Sequence[Any]) -> None:
-    """Write the page that lists the results of reports."""
-    files.write_text(out, _render("reports.html.j2", plotly=False, reports=reports))
-
-
-def _render(template: str, *, plotly: bool, **values: Any) -> str:
+def rendered(template: str, *, plotly: bool = False, **values: Any) -> str:
     """A page of that name: what is not `Markup` is shown as plain text."""
     scripts = [inline.script("report")]
     if plotly:
@@ -241,11 +229,8 @@ def _anchored(prose: Markup, contents: list[tuple[int, str, str]]) -> Markup:
 
 
 def _empty_sections(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
-    """Heading and note of each section in which code shows notes alone, or nothing; empties them.
-
-    A section goes from one heading of level 2 to the next; one of text is not empty.
-    """
-    sections: list[list[Cell]] = [[]]
+    """Heading and note of each section whose code shows notes alone, or nothing; empties them."""
+    sections: list[list[Cell]] = [[]]  # From one heading of level 2 to the next.
     for cell in cells:
         sections += [[]] * bool(cell.headings("2"))
         sections[-1].append(cell)
@@ -264,8 +249,8 @@ def _empty_sections(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
 def _summary(cells: Sequence[Cell], name: str) -> dict[str, Any]:
     title = next((heading for cell in cells for heading in cell.headings("1")), _text(name))
     first = next((found.data for found in outputs(cells) if found.kind == "cards"), {})
-    cards, finding = first.get("cards"), first.get("finding")
+    finding = first.get("finding")
     # Other code may emit cards in other shapes.
-    cards = [card for card in cards if isinstance(card, dict)] if isinstance(cards, list) else []
-    cards = [{clean(name): clean(text) for name, text in card.items()} for card in cards]
+    listed = first["cards"] if isinstance(first.get("cards"), list) else []
+    cards = [{clean(n): clean(text) for n, text in card.items()} for card in map(_mapping, listed)]
     return {"title": title, "finding": clean(finding) if finding else None, "cards": cards}

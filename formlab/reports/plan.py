@@ -35,6 +35,10 @@ _PATHS = (
 )
 
 
+# Folders of evaluations, each with benchmark, split, mode and root.
+Corpora = dict[Path, tuple[str, str, str, str]]
+
+
 class _File(msgspec.Struct):
     # Notebooks are read as plain JSON: nbformat takes seconds to import.
     nbformat: Literal[4]
@@ -73,7 +77,7 @@ class Notebook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if "parameters" in cell.get("metadata", {}).get("tags", ()):
                 defaults |= _parameters("".join(cell["source"]), path)
         content = {"path": path.absolute(), "defaults": defaults}
-        content = dict(file.metadata.get("formlab", {})) | content
+        content = {**file.metadata.get("formlab", {}), **content}
         return files.convert(content, cls, where=path, remedy="see 'formlab' in its metadata")
 
     @property
@@ -81,28 +85,27 @@ class Notebook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The parameter that names evaluations, if it has one."""
         return next((name for name in _TAKES[::-1] if name in self.defaults), None)
 
-    def fits(self, folder: Path) -> bool:
+    def fits(self, folder: Path, benchmark: str) -> bool:
         """Whether an evaluation is one of those that it is made for."""
-        benchmark, *_ = _corpus_of(folder)
         fits = benchmark in self.benchmarks or not (self.benchmarks or self.tasks)
         for home in evaluations_in(folder) if not fits else ():
             cases = Evaluation.load(home, scanned=True).scan("cases")
             fits |= cases.select(pl.col("task").is_in(self.tasks).any()).collect().item()
         return fits and benchmark not in self.without and not self.on_request
 
-    def groups(self, folders: list[Path], *, choosing: bool) -> Iterator[tuple[str, list[Path]]]:
+    def groups(self, corpora: Corpora, *, choosing: bool) -> Iterator[tuple[str, list[Path]]]:
         """How the name of each of its reports ends, and the evaluations that it is of.
 
-        When `choosing`, folders that it is not made for are left out.
+        When `choosing`, those that it is not made for are left out.
         """
-        fitting = list(filter(self.fits, folders)) if choosing else folders
+        fitting = [f for f, (name, *_) in corpora.items() if not choosing or self.fits(f, name)]
         groups: dict[tuple[str, ...], list[Path]] = {}
-        if not folders or (choosing and fitting and not self.takes):
+        if not corpora or (choosing and fitting and not self.takes):
             groups[()], fitting = [], []
         for folder in fitting:
             key: tuple[str, ...] = (str(folder),)
             if self.takes == _TAKES[1]:
-                key = _corpus_of(folder) if self.together else ()
+                key = corpora[folder] if self.together else ()
             groups.setdefault(key, []).append(folder)
         for key, group in groups.items():
             if len(group) >= self.least * bool(key):
@@ -166,16 +169,14 @@ class Report:
     """One report to build: all that a worker process must know.
 
     `parameters` are those of the notebook as its kernel takes them, with paths seen from its
-    folder. `of` has its evaluations as ``benchmark:split:system``: none of the project's samples.
-    `links` has, by name of the other reports, what they are `of`, for a notebook that links to
-    them.
+    folder. `links` has, by name of the other reports, what they are `of` (see `ReportResult`), for
+    a notebook that links to them.
     """
 
     name: str
     notebook: Notebook
     parameters: dict[str, Any]
     evaluations: tuple[Path, ...] = ()
-    of: tuple[str, ...] = ()
     links: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
 
@@ -223,13 +224,13 @@ def reports(requests: Iterable[Request], at_hand: Iterable[str] = ()) -> list[Re
     not known, lacks a parameter, or none is made for an evaluation; `DataMissing` or `DataBroken`
     if one of them is absent or broken, or there is nothing to run.
     """
-    folders, planned = _folders(at_hand), {}
-    for report in (report for request in requests for report in _of_request(request, folders)):
+    corpora, planned = _corpora(at_hand), {}
+    for report in (report for request in requests for report in _of_request(request, corpora)):
         names = (f"{report.name}-{n}" if n > 1 else report.name for n in itertools.count(1))
         name = next(name for name in names if name not in (INDEX, *planned))
         planned[name] = dataclasses.replace(report, name=name)
     used = {folder for report in planned.values() for folder in report.evaluations}
-    if unused := [folder for folder in folders if folder not in used]:
+    if unused := [folder for folder in corpora if folder not in used]:
         problem = "no notebook is made for this evaluation"
         raise UnknownName(problem, where=unused[0], remedy="name a notebook")
     if not planned:
@@ -238,11 +239,11 @@ def reports(requests: Iterable[Request], at_hand: Iterable[str] = ()) -> list[Re
     return sorted(planned.values(), key=lambda report: report.notebook.last)
 
 
-def _of_request(request: Request, at_hand: list[Path]) -> Iterator[Report]:
+def _of_request(request: Request, at_hand: Corpora) -> Iterator[Report]:
     book, choosing = find(request.notebook), request.evaluations is None
     home = book.path.parent
-    folders = at_hand if choosing else _folders(request.evaluations or ())
-    groups = list(book.groups(folders, choosing=choosing))
+    corpora = at_hand if choosing else _corpora(request.evaluations or ())
+    groups = list(book.groups(corpora, choosing=choosing))
     for ending, group in groups:
         given = dict(request.parameters)
         if group:
@@ -258,16 +259,13 @@ def _of_request(request: Request, at_hand: list[Path]) -> Iterator[Report]:
                 what = f"parameter {name} is {kind}, not {value!r}"
                 raise DataBroken(what, where=book.path, remedy=f"-p {name}={default}")
         name = (request.name or book.path.stem) + ending * (not request.name or len(groups) > 1)
-        contents = [content for folder in group for content in _manifests(folder)]
-        of = tuple("{benchmark}:{split}:{system}".format_map(content) for content in contents)
-        of = of or ("unknown",) * any(map(parameters.get, _TAKES))
-        yield Report(slug(name), book, parameters, tuple(group), of)
+        yield Report(slug(name), book, parameters, tuple(group))
 
 
-def _folders(patterns: Iterable[str]) -> list[Path]:
-    """The folders that paths and patterns lead to, each once."""
+def _corpora(patterns: Iterable[str]) -> Corpora:
+    """The folders of evaluations that paths and patterns lead to, each once."""
     found = ([p] if os.path.exists(p) else sorted(glob(p)) or [p] for p in map(str, patterns))
-    return list(dict.fromkeys(map(Path, itertools.chain(*found))))
+    return {folder: _corpus_of(folder) for folder in map(Path, itertools.chain(*found))}
 
 
 def _seen_from(home: Path, value: Any) -> Any:
@@ -288,14 +286,10 @@ def evaluations_in(folder: Path) -> list[Path]:
     return sorted(m.parent for m in folder.glob(f"*/{MANIFEST}") if not is_hidden(m, folder))
 
 
-def _manifests(folder: Path) -> list[dict[str, Any]]:
-    """Those of all evaluations in a folder; `DataMissing` if there is none."""
-    return [read_manifest(Evaluation, home)[1] for home in evaluations_in(folder) or [folder]]
-
-
-def _corpus_of(folder: Path) -> tuple[str, ...]:
+def _corpus_of(folder: Path) -> tuple[str, str, str, str]:
     """Benchmark, split (none if of several), mode and root: if they are equal, systems compare."""
-    contents = _manifests(folder)
+    homes = evaluations_in(folder) or [folder]
+    contents = [read_manifest(Evaluation, home)[1] for home in homes]
     splits = {str(content.get("split")) for content in contents}
     benchmark, mode, root = (str(contents[0].get(key)) for key in ("benchmark", "mode", "root"))
     return benchmark, splits.pop() if len(splits) == 1 else "", mode, root

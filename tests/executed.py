@@ -25,11 +25,10 @@ def execute(client, *, env):
     """Does what nbclient does: its notebook has what the cells show."""
     shell = InteractiveShell.instance()
     try:
-        for number, cell in enumerate(client.nb.cells, start=1):
+        for cell in client.nb.cells:
             if cell.cell_type == "code":
                 with chdir(client.resources["metadata"]["path"]), patch.dict(os.environ, env):
                     cell.outputs = outputs(shell, cell.source)
-                cell.execution_count = number
     finally:
         shell.reset()
         shell.restore_sys_module_state()

@@ -3,38 +3,36 @@
 A kernel for each of them would import the same libraries as often.
 """
 
+import os
 import warnings
 from base64 import b64encode
 from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from io import StringIO
+from unittest.mock import patch
 
 import nbformat
-import papermill
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
+from nbclient import NotebookClient
 
 from formlab.analysis import samples
 from formlab.charts import theme
 from formlab.cli import main
 
 
-def execute(book, out, *, parameters, cwd, **_):
-    """Does what papermill does: the notebook with what its cells show, written to `out`."""
+def execute(client, *, env):
+    """Does what nbclient does: its notebook has what the cells show."""
     shell = InteractiveShell.instance()
     try:
-        for number, cell in enumerate(book.cells, start=1):
+        for cell in client.nb.cells:
             if cell.cell_type == "code":
-                with chdir(cwd):
+                with chdir(client.resources["metadata"]["path"]), patch.dict(os.environ, env):
                     cell.outputs = outputs(shell, cell.source)
-                cell.execution_count, cell.metadata["papermill"] = number, {"exception": False}
-            if "parameters" in cell.metadata.get("tags", ()):
-                shell.push(parameters)
     finally:
         shell.reset()
         shell.restore_sys_module_state()
         InteractiveShell.clear_instance()
-    nbformat.write(book, out)
 
 
 def outputs(shell, source):
@@ -64,18 +62,18 @@ def remembering(function):
 
 def run(*commands):
     """What each of these commands of formlab says, all of them in this process."""
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+    with pytest.MonkeyPatch.context() as changes, warnings.catch_warnings():
         # As the kernel of a report has it.
-        patch.setenv(theme.REPORT_VARIABLE, "1")
-        patch.setattr(papermill, "execute_notebook", execute)
+        changes.setenv(theme.REPORT_VARIABLE, "1")
+        changes.setattr(NotebookClient, "execute", execute)
         # Several notebooks open the same samples.
-        patch.setattr(samples, "_of_sample", remembering(samples._of_sample))
+        changes.setattr(samples, "_of_sample", remembering(samples._of_sample))
         warnings.simplefilter("ignore")
         theme.enable()
         try:
             return [printed([str(word) for word in command]) for command in commands]
         finally:
-            patch.undo()
+            changes.undo()
             theme.enable()
 
 

@@ -97,7 +97,7 @@ class Weakness(NamedTuple):
             plain = f"{column.replace('_', ' ')} is {start}{{}}"
             phrase = _PHRASES.get((column, start), plain)
             phrases.append(phrase.format(value.removeprefix(start)))
-        return " and ".join(phrases)
+        return " and ".join(phrases).replace(" 1 characters", " 1 character")
 
 
 class Search:

@@ -278,9 +278,9 @@ def list_names(kind: str) -> Rows:
 @command(click.argument("folder", type=options.path))
 def init(folder: Path) -> Rows:
     """Copy the notebooks and a manifest of reports into FOLDER; nothing is overwritten."""
-    from formlab.reports.manifest import make
+    from formlab.reports.plan import copy_notebooks
 
-    manifest, books = make(folder)
+    manifest, books = copy_notebooks(folder)
     row = {"notebooks": len(books), "next": f"formlab report --manifest {manifest}"}
     return Rows([row], hints=["live: pip install 'formlab[lab]', then jupyter lab"])
 

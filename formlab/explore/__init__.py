@@ -1,8 +1,4 @@
-"""A front end for looking around: rates by a column, filters, and the cases behind them.
-
-The page works without a kernel, the same in a report and in JupyterLab, and whatever it shows comes
-with the Python that makes it.
-"""
+"""To look around without a kernel: rates by a column, filters, cases, and the Python of it all."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ from formlab.folders import Evaluation
 from formlab.gallery.cases import findings_of
 from formlab.gallery.inline import Live
 from formlab.metrics import ratio
-from formlab.scoring.bands import BANDS, order, sliced
+from formlab.scoring.bands import BANDS, sliced
 from formlab.stats.draws import by_document, estimate
 
 __all__ = ["Explorer", "cases", "rates"]
@@ -48,51 +44,44 @@ RATES = tables.schema(
 
 
 class _Units:
-    """What is counted of an evaluation: its fields."""
+    """What is counted of an evaluation: its fields; `source` is the Python that opens it."""
 
-    def __init__(self, evaluation: Evaluation) -> None:
+    def __init__(self, evaluation: Evaluation, source: str = "") -> None:
         names = evaluation.document_names
-        self.evaluation, self.cases, self.n_documents = evaluation, evaluation.fields, len(names)
+        self.evaluation, self.cases, self.source = evaluation, evaluation.fields, source
         self.document = self.cases["doc_id"].cast(pl.Enum(names)).to_physical().to_numpy()
-
-    @functools.cached_property
-    def scores(self) -> pl.DataFrame:
-        """The scores of the fields, one by one."""
+        self.n_documents = len(names)
+        # The scores of the fields, one by one.
         level = pl.col("level").is_in(tables.FIELD_LEVELS)
-        return self.evaluation.scores.filter(level, pl.col("slice_by").is_null())
+        self.scores = evaluation.scores.filter(level, pl.col("slice_by").is_null())
 
     @functools.cached_property
     def measures(self) -> dict[str, dict[str, Any]]:
         """Its measures by name, each as those of `MEASURES`."""
         found = {name: how for name, how in MEASURES.items() if self.tally(name)[:, 1].any()}
         for name in self.scores["metric"].unique(maintain_order=True):
-            metric = metrics.get(name)
-            if metric.score is ratio:
+            if (metric := metrics.get(name)).score is ratio:
                 look = {"high": metric.high, "down": metric.direction == "down", "percent": False}
                 found[name] = {"title": metrics.title(name)} | look
         return found
 
-    @functools.cached_property
+    @property
     def columns(self) -> pl.DataFrame:
         """The columns that have groups, and the document, as texts."""
-        offered = dict.fromkeys(["doc_id", *FOLLOWING[:3], *COLUMNS, *BANDS, *self.evaluation.own])
-        columns = [self.values(name) for name in offered]
-        return pl.DataFrame(
-            values.cast(pl.String)
-            for values in columns
-            if values.name == "doc_id"
-            or (not values.dtype.is_nested() and 1 < values.n_unique() <= _MOST_VALUES)
-        )
-
-    def values(self, column: str) -> pl.Series:
-        return sliced(self.cases, self.evaluation.documents, column)
+        offered = dict.fromkeys([*FOLLOWING[:3], *COLUMNS, *BANDS, *self.evaluation.own])
+        grouped = [self.cases["doc_id"].cast(pl.String)]
+        for name in offered:
+            values = sliced(self.cases, self.evaluation.documents, name)
+            if not values.dtype.is_nested() and 1 < values.n_unique() <= _MOST_VALUES:
+                grouped.append(values.cast(pl.String))
+        return pl.DataFrame(grouped)
 
     def tally(self, measure: str) -> np.ndarray:
         """Hits and total of each field, shape (fields, 2), both 0 where it is not scored."""
-        asked = pl.col("gold").is_not_null() & (pl.col("outcome") != "unscored")
-        right, wrong = pl.col("outcome") == "match", ~pl.col("outcome").is_in(["match", "unscored"])
         if measure in MEASURES:
-            hits = right & asked if measure == "outcome" else wrong
+            wrong = ~pl.col("outcome").is_in(["match", "unscored"])
+            asked = pl.col("gold").is_not_null() & (pl.col("outcome") != "unscored")
+            hits = wrong if measure == "errors" else asked & ~wrong
             numbers = self.cases.select(hits=hits, total=asked)
         elif measure not in metrics.METRICS or metrics.get(measure).score is not ratio:
             raise UnknownName.of("measure of fields", measure, self.measures)
@@ -102,12 +91,6 @@ class _Units:
             numbers = self.cases.select(key).join(scores, on=key, how="left", maintain_order="left")
         numbers = numbers.select(pl.col("hits", "total").cast(float))
         return numbers.fill_nan(None).fill_null(0.0).to_numpy()
-
-    def fits(self, line: str, findings: Sequence[Finding]) -> np.ndarray:
-        """Which of the fields a line selects."""
-        numbered = dataclasses.replace(self.evaluation, cases=self.cases.with_row_index("_unit"))
-        chosen = analysis.select(numbered, line, findings=findings)["_unit"]
-        return np.isin(np.arange(self.cases.height), chosen)
 
 
 def cases(
@@ -141,9 +124,9 @@ def rates(
     cause and status chooses which errors are counted, and not among which values. `draws` are
     `resamples`, `level` and `seed` of the percentile intervals over documents.
 
-    The result has the schema `RATES`; the measure is taken over `n_cases` values in `n_docs`
-    documents. It is NaN without any, and its interval for fewer than two documents. `UnknownName`
-    if there is no such column or measure; `DataBroken` if the line selects nothing.
+    The result has the schema `RATES`: the measure, NaN where it has no value, over `n_cases` values
+    in `n_docs` documents, of which an interval takes two. `UnknownName` if there is no such column
+    or measure; `DataBroken` if the line cannot be read.
 
     >>> rates(analysis.open_evaluation(), by="kind", line="slice=length:1–4")["n_cases"].sum()
     125
@@ -151,10 +134,15 @@ def rates(
     before = {n: values for n, values in selection.read(line).items() if n not in FOLLOWING}
     is_after, is_errors, rows = by in FOLLOWING, measure == "errors", []
     for units in map(_Units, evaluations):
-        fit, among = (units.fits(text, findings) for text in (line, selection.text(before)))
-        (hits, total), values = units.tally(measure).T, units.values(by)
-        ranked = sorted(values.unique(), key=lambda value: order(values, value))
-        ranked, values = pl.Series(ranked, dtype=values.dtype), values.cast(pl.String)
+        every = np.arange(units.cases.height)
+        numbered = dataclasses.replace(units.evaluation, cases=units.cases.with_row_index("_unit"))
+        fit, among = (
+            np.isin(every, analysis.select(numbered, text, findings=findings)["_unit"])
+            for text in (line, selection.text(before))
+        )
+        values = sliced(units.cases, units.evaluation.documents, by)
+        hits, total = units.tally(measure).T
+        ranked, values = values.unique().sort(nulls_last=True), values.cast(pl.String)
         for value in ranked.cast(pl.String).unique(maintain_order=True):
             same = values.eq_missing(value).to_numpy()
             hit = same & fit
@@ -197,13 +185,13 @@ class Explorer(Live):
         self.findings, self.most = list(findings), most
         whose = "evaluations" if evaluations else "analysis.open_all()"
         several = [evaluations] if isinstance(evaluations, Evaluation) else evaluations
-        units = enumerate(map(_Units, several or analysis.open_all()))
-        # By the Python that opens each evaluation.
-        self._units = {f"{whose}[{n}]": of for n, of in units if of.measures}
+        opened = enumerate(several or analysis.open_all())
+        units = (_Units(one, f"{whose}[{n}]") for n, one in opened)
+        self._units = [each for each in units if each.measures]
         if not self._units:
             raise DataMissing("no evaluation with scored fields", remedy="formlab score … --out")
-        opened = enumerate((of.evaluation for of in self._units.values()), start=1)
-        self.evaluations = {f"{n}. {e.system} on {e.benchmark}:{e.split}": e for n, e in opened}
+        counted = enumerate((each.evaluation for each in self._units), start=1)
+        self.evaluations = {f"{n}. {e.system} on {e.benchmark}:{e.split}": e for n, e in counted}
 
     def __str__(self) -> str:
         return f"Explorer of {', '.join(self.evaluations)}"
@@ -211,7 +199,7 @@ class Explorer(Live):
     @property
     def payload(self) -> dict[str, Any]:
         """What ``explorer.js`` draws: columns and measures as codes of units, and a gallery."""
-        of, findings, every = list(self.evaluations.values()), self.findings, self._units.values()
+        of, findings, every = list(self.evaluations.values()), self.findings, self._units
         cases = pl.concat([units.cases for units in every], how="diagonal_relaxed")
         cases = cases.with_row_index("_unit")
         shown = gallery.errors(cases, of=of, findings=findings, most=self.most)
@@ -222,19 +210,18 @@ class Explorer(Live):
             column = _coded(pl.Series("finding", numbers, dtype=pl.String))
             # The values of findings are sets of numbers.
             columns.append(column | {"values": [value.split(",") for value in column["values"]]})
-        named, measures = {n: how for of in every for n, how in of.measures.items()}, []
-        for name, how in named.items():
+        named, measures = {n: look for of in every for n, look in of.measures.items()}, []
+        for name, look in named.items():
             tallies = np.concatenate([units.tally(name) for units in every])
             pairs, codes = np.unique(tallies, axis=0, return_inverse=True)
             counted = {"pairs": pairs.tolist(), "codes": _packed(codes.ravel())}
-            measures.append({"name": name} | how | counted)
-        evaluations = [
-            {"name": name, "source": source, "system": units.evaluation.system}
-            | {"units": units.cases.height, "documents": units.n_documents}
-            for name, (source, units) in zip(self.evaluations, self._units.items(), strict=True)
-        ]
+            measures.append({"name": name} | look | counted)
         return {
-            "evaluations": evaluations,
+            "evaluations": [
+                {"name": name, "source": units.source, "system": units.evaluation.system}
+                | {"units": units.cases.height, "documents": units.n_documents}
+                for name, units in zip(self.evaluations, every, strict=True)
+            ],
             "document": _packed(np.concatenate([units.document for units in every])),
             "colours": theme.system_colours(sorted({one.system for one in of})),
             "columns": columns,
@@ -263,8 +250,8 @@ def _coded(values: pl.Series) -> dict[str, Any]:
 def _packed(numbers: Any) -> str:
     """Whole numbers as base64 of one, two or four bytes each, for which a list has a node each."""
     numbers = np.asarray(numbers)
-    width = next(w for w in (1, 2, 4) if numbers.max(initial=0) < 1 << 8 * w)
-    return base64.b64encode(numbers.astype(f"<u{width}").tobytes()).decode("ascii")
+    kind = np.min_scalar_type(numbers.max(initial=0)).newbyteorder("<")
+    return base64.b64encode(numbers.astype(kind).tobytes()).decode("ascii")
 
 
 tables.door(globals(), __all__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -34,8 +34,8 @@ class Gallery(Live):
     `cases` are plain mappings: what `cards` says of each case, and its picture, whose ``image`` is
     a key of `images`, ``{src, width, height}`` with a data URI. `frame` has the row of each case.
     `total` counts the errors, or cases, before any sample, and `asked` all cases that were scored;
-    `claims` are the findings, and `replies` the answers on whole documents, by the number in
-    ``whole``.
+    `claims` are the findings, `replies` the answers on whole documents, by the number in ``whole``,
+    and `colours` those of outcomes, causes and systems.
     """
 
     cases: list[dict[str, Any]]
@@ -44,7 +44,8 @@ class Gallery(Live):
     total: int
     asked: int
     claims: list[str]
-    replies: list[str] = dataclasses.field(default_factory=list)
+    replies: list[str]
+    colours: dict[str, Mapping[str, str]]
     kind = "gallery"
 
     def __len__(self) -> int:
@@ -54,39 +55,23 @@ class Gallery(Live):
         return f"Gallery of {len(self.cases):,} of {self.total:,} cases"
 
     @property
-    def payload(self) -> dict[str, Any]:
-        """What ``gallery.js`` draws."""
-        answers = (answer for case in self.cases for answer in (case, *case.get("beside", ())))
-        systems = sorted({answer["system"] for answer in answers})
-        colours = {"outcome": theme.OUTCOME_COLOURS, "cause": theme.CAUSE_COLOURS}
-        colours["system"] = theme.system_colours(systems)
-        data = {name: value for name, value in super().payload.items() if name != "frame"}
-        return data | {"colours": colours}
-
-    @property
     def selected(self) -> pl.DataFrame:
-        """The rows of `frame` whose cases are shown in JupyterLab, in that order.
-
-        All of them until something is chosen there, and where widgets do not run.
+        """The rows of `frame` whose cases are shown in JupyterLab, in that order, or else all.
 
         >>> cases = tables.table("cases", [{"benchmark": "b", "split": "s", "doc_id": "1",
         ...     "system": "ocr", "task": "value", "outcome": "missing", "path": "/total"}])
         >>> errors(cases).selected["path"].to_list()
         ['/total']
         """
-        rows = self._listener.rows
-        return self.frame if rows is None else self.frame[self._places(rows)]
+        rows, there = self._listener.rows, range(len(self))
+        return self.frame if rows is None else self.frame[[row for row in rows if row in there]]
 
     @property
     def tagged(self) -> pl.DataFrame:
         """The rows of `frame` that were tagged in JupyterLab, with a column `tags`."""
-        tags = dict(sorted(self._listener.tags))
-        places = self._places(tags)
-        lists = pl.Series("tags", [tags[place] for place in places], dtype=pl.List(pl.String))
-        return self.frame[places].with_columns(lists)
-
-    def _places(self, rows: Iterable[int]) -> list[int]:
-        return [row for row in rows if 0 <= row < len(self)]
+        tags = {row: tags for row, tags in sorted(self._listener.tags) if row in range(len(self))}
+        lists = pl.Series("tags", [*tags.values()], dtype=pl.List(pl.String))
+        return self.frame[list(tags)].with_columns(lists)
 
 
 def errors(
@@ -104,8 +89,9 @@ def errors(
     """A gallery of the errors among `cases`, in their order; filter and sort the frame before.
 
     An error is a case that one of the systems shown has wrong: another outcome than ``match``, and
-    not ``unscored``. Each case is titled by its label or question, where that is known, and shows
-    the part of its page around the boxes; without boxes the whole page.
+    not ``unscored``; with `right` all other cases are shown as well. Each is titled by its label or
+    question, where that is known, and shows the part of its page around the boxes, or without
+    boxes, or without `crop`, the whole page.
 
     `cases` are a table of the schema ``cases``, which may have further columns: ``verdict``, what a
     review decided of the case, and ``label`` or ``question``, what it is called; or an evaluation,
@@ -115,13 +101,11 @@ def errors(
 
     The cases can be filtered by the columns `by`: of cases or documents, a user's own among them,
     or bands, as in `analysis.summarise`; and by `findings`, those of the page in its order: the
-    cases behind the second are selected by ``finding=2``. With `right` cases that are right, or not
-    scored, are shown as well.
+    cases behind the second are selected by ``finding=2``.
 
     At most `most` cases are kept, all with None: of more a sample, each cause in proportion, of the
-    cases of a cause those whose keys come first, whatever their order. At most `pictures` of them
-    have their place on the page, which takes some 5 kB each: the first 24, and of those that follow
-    one in every few. Without `crop` it is the whole page in place of the part around the boxes.
+    cases of a cause those whose keys come first, whatever their order. The first `pictures` of them
+    have their place on the page, which takes some 5 kB each.
 
     `TableBroken` if one of `beside` is of other cases; `UnknownName` if a table lacks a column of
     the schema, or a column of `by` is in no table.
@@ -153,7 +137,10 @@ def errors(
     cards = [card | picture for card, picture in zip(cards, shown, strict=True)]
     asked = cases.filter(pl.col("outcome") != "unscored").height
     claims = [clean(finding, limit=500) for finding in findings]
-    return Gallery(cards, crops.images, answers[0], total, asked, claims, replies)
+    answered = (answer for card in cards for answer in (card, *card.get("beside", ())))
+    systems = theme.system_colours(sorted({answer["system"] for answer in answered}))
+    colours = {"outcome": theme.OUTCOME_COLOURS, "cause": theme.CAUSE_COLOURS, "system": systems}
+    return Gallery(cards, crops.images, answers[0], total, asked, claims, replies, colours)
 
 
 def _about(of: Sequence[Evaluation], names: pl.Series) -> list[pl.DataFrame]:
@@ -173,11 +160,11 @@ def _sources(documents: pl.DataFrame, of: Sequence[Evaluation]) -> dict[Any, Pag
     """The page images of each document whose root is known."""
     # The root of the first evaluation of a corpus is its own.
     roots = {(one.benchmark, one.split): one.root for one in reversed(of) if one.root}
-    rows, sources = documents.drop_nulls("image").iter_rows(named=True), {}
-    for row in rows:
+    sources = {}
+    for row in documents.drop_nulls("image").iter_rows(named=True):
         if root := roots.get((row["benchmark"], row["split"])):
-            pages = row["image"], row["width"], tuple(page_images(row))
-            sources[tuple(row[name] for name in DOCUMENT)] = PageSource(root, *pages)
+            source = PageSource(root, tuple(page_images(row)), row["width"])
+            sources[tuple(row[name] for name in DOCUMENT)] = source
     return sources
 
 

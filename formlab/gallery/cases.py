@@ -171,15 +171,15 @@ def _labels(cases: pl.DataFrame, gold: pl.DataFrame) -> list[str]:
 def _slices(cases: pl.DataFrame, documents: pl.DataFrame, by: Sequence[str]) -> list[Row]:
     """The value of each column of `by` for each case: texts, or lists of texts."""
     always = (name for name in _ALWAYS if name in cases.columns and cases[name].count())
-    names, parts = dict.fromkeys([*by, *always]), [cases.select(_row=pl.lit(0)).clear()]
     # Documents of two benchmarks may have one name, and those of two systems are listed twice.
-    for group in cases.with_row_index("_row").partition_by(_CORPUS):
-        own = documents.join(group, on=_CORPUS, how="semi").unique("doc_id", keep="first")
-        for values in (sliced(group, own, name).alias(name) for name in names):
-            dtype = pl.List(pl.String) if values.dtype == pl.List else pl.String
-            group = group.with_columns(values.cast(dtype))
-        parts.append(group.select("_row", *names))
-    return pl.concat(parts, how="diagonal_relaxed").sort("_row").drop("_row").to_dicts()
+    name_of = pl.struct(DOCUMENT).alias("doc_id")
+    documents = documents.with_columns(name_of).unique("doc_id", keep="first")
+    of_document, columns = cases.with_columns(name_of), {}
+    for name in dict.fromkeys([*by, *always]):
+        values = cases[name] if name == "doc_id" else sliced(of_document, documents, name)
+        dtype = pl.List(pl.String) if values.dtype == pl.List else pl.String
+        columns[name] = values.cast(dtype).to_list()
+    return [{name: of[row] for name, of in columns.items()} for row in range(cases.height)]
 
 
 def findings_of(answers: Sequence[pl.DataFrame], findings: Sequence[Finding]) -> list[list[int]]:

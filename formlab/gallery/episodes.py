@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from formlab import files
 from formlab.charts import note
@@ -37,10 +38,10 @@ class Episodes(Live):
     `Crops`; `note` says what was left out.
     """
 
-    kind: ClassVar[str] = "episodes"
     items: list[Row]
     images: dict[str, Row]
     note: str
+    kind = "episodes"
 
     def __str__(self) -> str:
         steps = sum(len(item["steps"]) for item in self.items)
@@ -59,42 +60,29 @@ def episodes(
     >>> str(episodes(None))
     'Note. No episode was recorded: there are no steps to show.'
     """
-    recorded = _recorded(Path(run)) if run is not None else []
-    if not recorded:
+    folder = Path(run or ".")
+    if not folder.is_dir():
+        raise DataMissing("no folder of a run", where=folder, remedy="what arena fill wrote")
+    found = sorted(file.parent for file in folder.glob("*/events.jsonl")) if run else []
+    if not found:
         return note("No episode was recorded: there are no steps to show.")
-    crops = Crops(SCREEN)
-    items = [_episode(*one, crops, budget) for one in recorded[:limit]]
-    few = f"{len(items)} of {len(recorded)} episodes are shown."
-    return Episodes(items, crops.images, few if len(items) < len(recorded) else "")
-
-
-def _recorded(run: Path) -> list[tuple[Path, Row]]:
-    """The folder of each episode and what is known of it, the one with most wrong answers first."""
-    if not run.is_dir():
-        raise DataMissing("no folder of a run", where=run, remedy="what arena fill wrote")
     # The last attempt is the one whose folder is left.
-    results = {str(row.get("doc_id")): row for row in _lines(run / "episodes.jsonl")}
-    folders = sorted(file.parent for file in run.glob("*/events.jsonl"))
-    return sorted(((f, results.get(f.name, {})) for f in folders), key=lambda one: _right(one[1]))
+    known = {str(entry.get("doc_id")): entry for entry in _lines(folder / "episodes.jsonl")}
+    entries = [(one, known.get(one.name, {})) for one in found]
+    entries.sort(key=lambda one: (one[1].get("right") or 0) / (one[1].get("fields") or 1))
+    crops = Crops(SCREEN)
+    items = [_episode(*one, crops, budget) for one in entries[:limit]]
+    few = f"{len(items)} of {len(found)} episodes are shown."
+    return Episodes(items, crops.images, few if len(items) < len(found) else "")
 
 
-def _right(entry: Row) -> float:
-    """The share of the fields that are right, 0 where it is not known."""
-    try:
-        return float(entry["right"]) / float(entry["fields"])
-    except _ODD:
-        return 0.0
-
-
-def _lines(path: Path) -> Iterator[Row]:
+def _lines(path: Path) -> list[Row]:
     """The whole lines of a log, if there is one; the last may be torn by a crash."""
+    rows = []
     for line in files.read_bytes(path).split(b"\n") if path.is_file() else ():
-        try:
-            value = json.loads(line.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            yield value
+        with contextlib.suppress(ValueError, RecursionError):
+            rows.append(json.loads(line.decode("utf-8", "replace")))
+    return [row for row in rows if isinstance(row, dict)]
 
 
 def _episode(folder: Path, entry: Row, crops: Crops, budget: int) -> Row:
@@ -109,8 +97,8 @@ def _episode(folder: Path, entry: Row, crops: Crops, budget: int) -> Row:
         try:
             if "see" in event:
                 look = {"size": event["size"], "window": event["window"], "on": event.get("on")}
-                shot = _shot(crops, folder, str(event["see"]), budget)
-                screen, step = shot | look, {"do": "look", "text": _short(event["step"])}
+                screen = _shot(crops, folder, str(event["see"]), budget) | {"moved": False} | look
+                step = {"do": "look", "text": _short(event["step"])}
             else:
                 step = _action(event, event["asked"], screen)
         except _ODD:
@@ -133,7 +121,7 @@ def _episode(folder: Path, entry: Row, crops: Crops, budget: int) -> Row:
 
 
 def _shot(crops: Crops, folder: Path, name: str, budget: int) -> Row:
-    """The key of a screenshot, or why there is none; the page is still as it shows."""
+    """The key of a screenshot, or why there is none."""
     if sum(len(shot["src"]) for shot in crops.images.values()) >= budget:
         why = f"left out: the page has its {budget / 1e6:g} MB of screenshots"
     # A log may name anything; a screenshot lies beside it.
@@ -141,11 +129,10 @@ def _shot(crops: Crops, folder: Path, name: str, budget: int) -> Row:
         why = "the screenshot is not in the episode's folder"
     else:
         try:
-            image, _ = crops.crop(PageSource(folder, name), 1, {})
-            return {"image": image, "why": None, "moved": False}
+            return {"image": crops.crop(PageSource(folder, (name,)), 1, {})[0], "why": None}
         except FormlabError as error:
             why = clean(error.what, limit=200)
-    return {"image": None, "why": why, "moved": False}
+    return {"image": None, "why": why}
 
 
 def _action(event: Row, action: Row, screen: Row) -> Row:
@@ -193,7 +180,7 @@ def _content(value: object) -> str:
 def _operand(action: Row) -> str:
     """The point, the distance or the text of an action."""
     if action.get("x") is not None:
-        return f"({action['x']:.0f}, {action['y']:.0f})"
+        return "({x:.0f}, {y:.0f})".format_map(action)
     if "dy" in action:
         return f"{action['dy']:.0f} pixels"
     return _short(action.get("text", action.get("key", "")))
@@ -201,5 +188,5 @@ def _operand(action: Row) -> str:
 
 def _placed(values: Sequence[Any] | None, size: Sequence[float]) -> list[float] | None:
     """A box as fractions of an image of this size; None if it has none there."""
-    box = finite(values) if values else None
+    box = finite(values or [None])
     return box and fractions(box, (0, 0, *size))

@@ -19,7 +19,7 @@ from typing import Any
 from jinja2.utils import htmlsafe_json_dumps
 
 from formlab.charts import escaping, theme
-from formlab.charts.html import MIME, Shown
+from formlab.charts.html import MIME, TEMPLATES, Shown
 
 _GALLERY = [f"gallery/assets/{name}.js" for name in ("parts", "selection", "gallery", "episodes")]
 _SCRIPTS = {"frame": [*_GALLERY, "explore/assets/explorer.js"]}
@@ -76,15 +76,9 @@ def _asset(path: str) -> str:
 
 def document(payload: Mapping[str, Any], *, kind: str = "gallery") -> str:
     """A whole page that shows one object: a gallery, episodes or an explorer."""
-    sources, styles = script("frame"), style()
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy([sources], styles)}">'
-        f"<style>{styles}</style></head>"
-        f'<body class="fl-frame"><div id="fl-frame" data-kind="{kind}"></div>'
-        f'<script type="application/json" id="fl-data">{data_block(payload)}</script>'
-        f"<script>{sources}</script></body></html>"
-    )
+    parts = {"data": data_block(payload), "style": style(), "script": script("frame")}
+    parts["policy"] = policy([parts["script"]], parts["style"])
+    return TEMPLATES.get_template("frame.html.j2").render(kind=kind, **parts)
 
 
 @cache
@@ -114,7 +108,7 @@ class Live(Shown):
     @property
     def payload(self) -> dict[str, Any]:
         """What its script draws."""
-        return {name: value for name, value in vars(self).items() if name != "_listener"}
+        return {n: value for n, value in vars(self).items() if n not in ("frame", "_listener")}
 
     @cached_property
     def _listener(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from contextlib import chdir
 from dataclasses import replace
@@ -20,12 +21,15 @@ __all__ = ["ReportResult", "build", "build_manifest"]
 
 
 def build(
-    notebooks: Sequence[str | Path] | None = None,
+    notebooks: Sequence[str | Path | plan.Request] | None = None,
     *,
     out: str | Path,
     parameters: Mapping[str, Any] | None = None,
     evaluations: Sequence[str | Path] = (),
-    **settings: Any,
+    workers: int | str | None = 1,
+    timeout: int | None = None,
+    figures: bool = True,
+    force: bool = False,
 ) -> list[ReportResult]:
     """Run notebooks over evaluations, and write a page of each and an index of all in `out`.
 
@@ -38,24 +42,27 @@ def build(
     Parameters
     ----------
     notebooks
-        Paths, or names of formlab's own; None takes formlab's own: all of them, or with
-        `evaluations` those that are made for one (``formlab`` in a notebook's metadata).
+        Paths, or names of formlab's own; None takes all of these, or with `evaluations` those that
+        are made for one (``formlab`` in a notebook's metadata). A request has parameters and
+        evaluations of its own.
     out
         Folder for the pages; made if absent.
     parameters
-        Values for names of each notebook's cell tagged ``parameters``. Relative paths of
-        evaluations and other inputs are seen from the current folder, or else from the notebook's
-        own, in which its kernel works.
+        Values for names of each notebook's cell tagged ``parameters``; relative paths are seen from
+        the current folder, or else from the notebook's own, in which its kernel works.
     evaluations
-        Folders of evaluations. A notebook with the parameter ``evaluation`` runs once for each,
-        and its report is called ``<notebook>--<folder>``; one with the parameter ``evaluations``
-        runs once for all, or once for each corpus.
-    settings
-        `workers`: processes that run notebooks side by side; 1, the default, runs them here, None
-        takes one for each processor; or the address of a Dask scheduler, whose workers see all
-        files under the same paths. `timeout`: seconds that one cell may take. `figures`: False for
-        none of the files in ``figures/<report>/``: charts as SVG and PNG, tables as CSV. `force`:
-        build also what has not changed.
+        Folders of evaluations. A notebook with the parameter ``evaluation`` runs once for each, as
+        ``<notebook>--<folder>``; one with ``evaluations`` once for all, or once for each corpus.
+    workers
+        Processes that run notebooks side by side: 1 runs them here, None takes one for each
+        processor; or the address of a Dask scheduler, whose workers see all files under the same
+        paths.
+    timeout
+        Seconds that one cell may take.
+    figures
+        Whether ``figures/<report>/`` gets charts as SVG and PNG, and tables as CSV.
+    force
+        Whether what has not changed is built as well.
 
     Raises
     ------
@@ -75,62 +82,33 @@ def build(
     formlab.errors.DataMissing: there is no notebook to run. Try: name one, or formlab init DIR \
 for formlab's own
     """
-    folders = list(map(str, evaluations))
-    books, over = list(map(str, notebooks or ())), folders
+    folders, given = list(map(str, evaluations)), dict(parameters or {})
+    books, over = list(notebooks or ()), folders
     if notebooks is None:
         own = plan.own_notebooks().values()
-        books, over = [str(book.path) for book in own if book.takes or not folders], None
-    requests = [plan.Request(book, over, dict(parameters or {})) for book in books]
-    return _build(requests, folders, Path(out), **settings)
-
-
-def build_manifest(path: str | Path, **changes: Any) -> list[ReportResult]:
-    """Build the reports that a manifest (``reports.yml``) lists; see `manifest.Manifest`.
-
-    `changes` take precedence over it: out, workers (by default one for each processor), timeout,
-    figures, force. `DataMissing`, `DataBroken` or `UnknownName` if the manifest is absent or wrong;
-    the message names the file and the place in it.
-    """
-    from formlab.reports import manifest
-
-    content = manifest.read(path)
-    out = Path(changes.pop("out", Path(path).parent / content.out)).absolute()
-    settings = {"workers": None, "timeout": content.timeout, "figures": content.figures} | changes
-    with chdir(Path(path).parent):
-        return _build(content.reports, content.evaluations, out, **settings)
-
-
-def _build(
-    requests: Sequence[plan.Request],
-    folders: Sequence[str],
-    out: Path,
-    *,
-    workers: int | str | None = 1,
-    timeout: int | None = None,
-    figures: bool = True,
-    force: bool = False,
-) -> list[ReportResult]:
-    """Build what has changed, with progress on stderr, and write the index."""
-    reports, out = plan.reports(requests, folders), files.make_folder(out.absolute())
+        books, over = [book.path for book in own if book.takes or not folders], None
+    requests = [
+        book if isinstance(book, plan.Request) else plan.Request(str(book), over, given)
+        for book in books
+    ]
+    reports, out = plan.reports(requests, folders), files.make_folder(Path(out).absolute())
     index = out / f"{plan.INDEX}.html"
-    _sweep(out)
     work, results = partial(_run, out, timeout, figures), {}
     with progress("reports") as bars:
         bar = bars.add_task("building", total=len(reports))
-        for last in (False, True):
-            # Those that link to other reports see them all.
+        # Those that link to other reports come last and see them all.
+        for is_last, group in itertools.groupby(reports, lambda report: report.notebook.last):
             there, changed = record.every(out), []
-            for report in (report for report in reports if report.notebook.last is last):
+            for report in group:
                 others = {name: found.of for name, found in there.items() if name != report.name}
-                report = replace(report, links=others if last else {})
+                report = replace(report, links=others if is_last else {})
                 found = None if force else there.get(report.name)
                 if found and found.ok and found.key == record.key(report, figures=figures):
                     results[report.name] = replace(found, status="unchanged")
                 else:
                     changed.append(report)
-            if changed:
-                # A build that is killed now leaves none that is out of date.
-                index.unlink(missing_ok=True)
+                    # A build that is killed now leaves none that is out of date.
+                    index.unlink(missing_ok=True)
             bars.update(bar, completed=len(results))
             count = cores() if workers is None else workers
             count = min(count, len(changed)) if isinstance(count, int) else count
@@ -139,8 +117,8 @@ def _build(
                 is_lost = isinstance(result, Lost)
                 results[report.name] = _failed(report, result.reason) if is_lost else result
                 bars.update(bar, advance=1)
-    # A process that was killed may have ended only now, or in this build.
-    _sweep(out)
+    # What processes that were killed left, in this build too.
+    files.sweep(out.rglob(".*.part"))
     if all(result.status == "skipped" for result in results.values()):
         notes = [note for result in results.values() for note in result.notes]
         raise NotAvailable(f"no report was built: {'; '.join(notes)}")
@@ -148,17 +126,27 @@ def _build(
         # The page comes with the charts, which take a second to import.
         from formlab.reports import page
 
-        page.write_index(index, list(record.every(out).values()))
+        shown = page.rendered("reports.html.j2", reports=list(record.every(out).values()))
+        files.write_text(index, shown)
     return [results[report.name] for report in reports]
 
 
-def _sweep(out: Path) -> None:
-    """Remove what a process that was killed left half-written."""
-    files.sweep([*out.glob("*.part.ipynb"), *out.rglob(".*.part")])
+def build_manifest(path: str | Path, **changes: Any) -> list[ReportResult]:
+    """Build the reports that a manifest (``reports.yml``) lists; see `plan.Manifest`.
+
+    `changes` take precedence over it: out, workers (by default one for each processor), timeout,
+    figures, force. `DataMissing`, `DataBroken` or `UnknownName` if the manifest is absent or wrong;
+    the message names the file and the place in it.
+    """
+    content = plan.Manifest.read(path)
+    out = Path(changes.pop("out", Path(path).parent / content.out)).absolute()
+    settings = {"workers": None, "timeout": content.timeout, "figures": content.figures} | changes
+    with chdir(Path(path).parent):
+        return build(content.reports, out=out, evaluations=content.evaluations, **settings)
 
 
 def _run(out: Path, timeout: int | None, figures: bool, report: plan.Report) -> ReportResult:
-    # papermill and the charts take seconds to import: only who builds pays for it.
+    # The kernel's client and the charts take seconds to import: only who builds pays for it.
     from formlab.reports.execute import run
 
     try:

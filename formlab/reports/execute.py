@@ -1,4 +1,4 @@
-"""Run one notebook as a report, in a kernel of its own, and check that every cell finished."""
+"""Run one notebook as a report, in a kernel of its own."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import nbformat
-import papermill
-from papermill.exceptions import PapermillExecutionError
+from nbclient import NotebookClient
+from papermill.parameterize import parameterize_notebook
 from traitlets.config import Config
 
 from formlab import files
@@ -36,101 +36,74 @@ _KERNEL_OPTIONS = [f"--IPKernelApp.exec_lines={_KERNEL_START}", "--log-level=CRI
 def run(report: Report, out: Path, *, timeout: int | None, figures: bool) -> ReportResult:
     """Execute a notebook and write its page, its executed copy, its figures and its record.
 
-    A notebook that fails raises nothing: see `ReportResult.ok` and `error`. A report counts as
-    built only if every code cell with source says that it ran without exception and has an
-    execution count. What papermill says of the whole is not trusted: after ``kill -9`` of a
-    kernel it reads like success. A notebook whose sample is not available here is skipped.
+    A notebook that fails raises nothing: see `ReportResult.ok` and `error`. One whose sample is not
+    available here is skipped.
     """
-    start = time.perf_counter()
+    start, book = time.perf_counter(), report.notebook.path
     # Before it runs: what changes meanwhile is not what the report was made from.
-    key = record.key(report, figures=figures)
-    with files.temporary(out, prefix=f".{report.name}.", suffix=".part.ipynb") as part:
-        executed, error = _execute(report, part, timeout)
-    failure, seconds = _failure(executed, error), time.perf_counter() - start
-    result = ReportResult(report.name, key=key, of=report.of, seconds=round(seconds, 2))
-    kind, _, reason = failure.partition(": ")
-    if kind == NotAvailable.__name__ and not report.of:
-        return replace(result, status="skipped", notes=[f"{report.name} is left out: {reason}"])
+    names, contents = ("benchmark", "split", "system"), record.evaluations_of(report)
+    of = tuple(":".join(str(content.get(name)) for name in names) for content in contents)
+    result = ReportResult(report.name, key=record.key(report, figures=figures), of=of)
+    executed, error = _execute(report, timeout)
+    seconds = time.perf_counter() - start
+    kind, _, reason = error.partition(": ")
+    if kind == NotAvailable.__name__ and not of:
+        notes = [f"{report.name} is left out: {reason}"]
+        return replace(result, status="skipped", seconds=round(seconds, 2), notes=notes)
     html, ipynb = (out / f"{report.name}.{ending}" for ending in ("html", "ipynb"))
-    files.write_text(ipynb, nbformat.writes(executed))
-    cells = page.read(executed)
+    files.write_text(ipynb, text := nbformat.writes(executed))
+    # As the file has it: its names are in the order of the alphabet.
+    cells = page.read(nbformat.reads(text, as_version=4))
     shown = page.outputs(cells)
     if figures:
         save(shown, out / FOLDER / report.name)
-    notes = [f"figure {o.stem} was not drawn to a file: {o.problem}" for o in shown if o.problem]
     built = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    book = report.notebook.path
-    notebook = {"file": book.name, "sha256": files.sha256(book), "built": built}
-    notebook["duration"] = f"{seconds:.1f} s"
-    summary = page.write(
-        cells,
-        out=html,
-        name=book.stem,
-        facts={"Notebook": notebook} | record.facts(report),
-        error=failure,
-        parts=record.parts(report),
-    )
-    failed = {"status": "failed", "error": failure} if failure else {}
-    made = {"html": html, "ipynb": ipynb, "notes": notes, "built": built}
-    result = replace(result, **made, **summary, **failed)
+    made = {"file": book.name, "sha256": files.sha256(book), "built": built}
+    facts = {"Notebook": made | {"duration": f"{seconds:.1f} s"}} | record.facts(report)
+    about = {"facts": facts, "error": error, "parts": record.parts(report)}
+    summary = page.write(cells, out=html, name=book.stem, **about)
+    notes = [f"figure {o.stem} was not drawn to a file: {o.problem}" for o in shown if o.problem]
+    summary |= {"html": html, "ipynb": ipynb, "notes": notes, "built": built}
+    summary |= {"status": "failed", "error": error} if error else {}
+    result = replace(result, seconds=round(seconds, 2), **summary)
     record.write(result, out)
     return result
 
 
-def _execute(
-    report: Report, part: Path, timeout: int | None
-) -> tuple[nbformat.NotebookNode, Exception | None]:
-    """The notebook with the outputs it came to, and what stopped it."""
-    error: Exception | None = None
-    source = nbformat.reads(files.read_text(report.notebook.path), as_version=4)
-    before = dict(os.environ)
+def _execute(report: Report, timeout: int | None) -> tuple[nbformat.NotebookNode, str]:
+    """The notebook with the outputs it came to, and what stopped it; else an empty text."""
+    book = nbformat.reads(files.read_text(report.notebook.path), as_version=4)
+    kernel = book.metadata.get("kernelspec", {}).get("name", "python3")
+    for cell in book.cells:
+        if cell.cell_type == "code":
+            # An earlier run's outputs do not pass for this one's.
+            cell.outputs, cell.execution_count = [], None
+        # papermill wants it of each cell, and the other of the notebook.
+        cell.metadata.setdefault("tags", [])
+    if report.parameters:
+        book.metadata["papermill"] = {}
+        names = {"kernel_name": kernel, "language": "python"}
+        book = parameterize_notebook(book, report.parameters, **names)
     with TemporaryDirectory(prefix="formlab-") as sockets:
         # It talks through sockets in a folder: no port is opened, no other user listens.
         manager = {"transport": "ipc", "ip": f"{sockets}/kernel"} if os.name == "posix" else {}
+        client = NotebookClient(
+            book,
+            kernel_name=kernel,
+            resources={"metadata": {"path": str(report.notebook.path.resolve().parent)}},
+            timeout=timeout,
+            # A gallery's 30 MB take longer than four seconds, the default, on a busy machine.
+            iopub_timeout=120,
+            record_timing=False,
+            config=Config(KernelManager=manager),
+            extra_arguments=_KERNEL_OPTIONS,
+        )
+        told = {REPORT_VARIABLE: "1", LINKS_VARIABLE: json.dumps(report.links)}
+        error = ""
         try:
-            os.environ |= {REPORT_VARIABLE: "1", LINKS_VARIABLE: json.dumps(report.links)}
-            papermill.execute_notebook(
-                source,
-                # papermill fills in {names} of paths.
-                str(part).replace("{", "{{").replace("}", "}}"),
-                parameters=report.parameters,
-                cwd=str(report.notebook.path.resolve().parent),
-                kernel_name=source.metadata.get("kernelspec", {}).get("name", "python3"),
-                language="python",
-                progress_bar=False,
-                request_save_on_cell_execute=False,
-                execution_timeout=timeout,
-                # A gallery's 30 MB take longer than four seconds, the default, on a busy machine.
-                iopub_timeout=120,
-                config=Config(KernelManager=manager),
-                extra_arguments=_KERNEL_OPTIONS,
-            )
+            client.execute(env=os.environ | told)
         except Exception as caught:  # whatever stops a notebook, its report says so
-            error = caught
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
-    # papermill begins with a copy without outputs: an earlier run's do not pass for this one's.
-    text = files.read_text(part)
-    executed = nbformat.reads(text, as_version=4) if text else nbformat.v4.new_notebook()
-    # It holds the whole source once more, and where the maker's folder is.
-    for name in ("input_path", "output_path"):
-        executed.metadata.get("papermill", {}).pop(name, None)
-    return executed, error
-
-
-def _failure(notebook: nbformat.NotebookNode, error: Exception | None) -> str:
-    """What stopped a notebook, or how many of its cells did not finish; else empty."""
-    for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
-        if output.output_type == "error":
-            return sanitize.plain(f"{output.ename}: {output.evalue}", limit=600)
-    if error is not None and not isinstance(error, PapermillExecutionError):
-        return sanitize.plain(f"{type(error).__name__}: {error}", limit=600)
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
-    done = sum(
-        cell.metadata.get("papermill", {}).get("exception") is False
-        and cell.execution_count is not None
-        for cell in cells
-    )
-    incomplete = done < len(cells) or error is not None
-    return f"{len(cells) - done} of {len(cells)} code cells did not finish." if incomplete else ""
+            error = f"{type(caught).__name__}: {caught}"
+    raised = (o for cell in book.cells for o in cell.get("outputs", ()) if o.output_type == "error")
+    error = next((f"{output.ename}: {output.evalue}" for output in raised), error)
+    return book, sanitize.plain(error, limit=600)

@@ -8,6 +8,7 @@ import io
 import json
 import re
 import textwrap
+import tomllib
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -26,31 +27,21 @@ from formlab.selection import LINES
 FOLDER = "figures"
 # Widths in pixels that a drawing fits into: the page's column, and a phone.
 WIDE, PHONE = 940, 346
-# What a rule, a text or a tick says of a row its mark says too.
-_CONFIG = {
-    "view": {"continuousWidth": 300, "discreteWidth": {"step": 20}},
-    **{kind: {"aria": False} for kind in ("rule", "text", "tick")},
-    **{name: {} for name in ("axis", "axisXDiscrete", "legend")},
-}
-_ON_PHONE = {
-    "axis": {"labelLimit": 110},
-    "axisXDiscrete": {"labelAngle": -40, "labelAlign": "right"},
-    "legend": {"orient": "top", "columns": 1, "labelLimit": 280, "gradientLength": 200},
-}
-_LINKED = {"bar", "point", "circle", "square", "rect", "arc"}
+_LOOK = tomllib.loads(
+    Path(__file__).with_name("assets").joinpath("drawing.toml").read_text("utf-8")
+)
+_USUAL = _LOOK["usual"] | {"font-family": FONT}
 # vl-convert puts this before a link within the page.
 _BASE = "https://vega.github.io/vega-datasets/"
 _XLINK = "{http://www.w3.org/1999/xlink}href"
 _PARSER = etree.XMLParser(
     resolve_entities=False, no_network=True, huge_tree=True, remove_comments=True, remove_pis=True
 )
-_ELEMENTS = {"svg", "g", "defs", "clipPath", "linearGradient", "radialGradient", "stop", "a"}
-_ELEMENTS |= {"path", "line", "rect", "circle", "text", "tspan"}
+# The grounds of panels, too, are paths without a colour.
+_UNSEEN = etree.XPath(
+    "//*[@display='none' or local-name()='path' and @aria-hidden='true' and not(@fill or @stroke)]"
+)
 _FOREIGN_URL = re.compile(r"url\(\s*['\"]?\s*(?!#)(?!&quot;#)", re.I)
-# What a drawing need not say of each of its parts.
-_NEEDLESS = {"style", "aria-roledescription", "role", "aria-label"}
-_DEFAULTS = {"font-family": FONT, "pointer-events": "none", "stroke-dasharray": "1,0"}
-_DEFAULTS |= dict.fromkeys(("opacity", "fill-opacity", "stroke-width"), "1")
 # A spreadsheet takes a cell for a formula that begins so, also after what cannot be seen.
 _FORMULA = re.compile(
     r"[\s\x00-\x1f\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]*[=+\-@＝＋－＠]"
@@ -62,22 +53,22 @@ def draw(outputs: Iterable[Any]) -> None:
     """Give charts and tables (`page.Output`) a number and a title as file name, and drawings."""
     count, caption = 0, ""
     for output in outputs:
-        is_chart, table = output.kind in ("vega", "plotly"), ""
+        is_chart = output.kind in ("vega", "plotly")
         # Other code may emit tables in other shapes: the figure stands, without a file.
         with contextlib.suppress(Exception):
-            table = _table(output.kind, output.data)
-        if is_chart or table:
+            output.csv = _table(output.kind, output.data)
+        if is_chart or output.csv:
             count += 1
             name = caption or (output.alt if is_chart else output.kind)
             title = slug(re.split(r"[.;:]\s", name, maxsplit=1)[0].lower())[:48].strip("-_")
-            output.stem, output.csv = f"{count:02d}-{title}", table
+            output.stem = f"{count:02d}-{title}"
         if output.kind == "vega":
             try:
                 output.drawings = [_drawn(output.data, WIDE, f"{count:02d}w")]
                 if _width(output.drawings[0]) > PHONE:
                     output.drawings.append(_drawn(output.data, PHONE, f"{count:02d}p"))
             except Exception as error:  # a chart of anyone's code: the report does not fail with it
-                reason = (str(error).splitlines() or [type(error).__name__])[0]
+                reason = str(error).partition("\n")[0] or type(error).__name__
                 output.problem = sanitize.plain(reason, limit=300)
         if output.is_object:
             caption = str(output.data.get("text") or "") if output.kind == "caption" else ""
@@ -104,22 +95,18 @@ def save(outputs: Iterable[Any], folder: Path) -> None:
         file.unlink()
 
 
-# Drawings
-
-
 def _drawn(spec: Mapping[str, Any], goal: int, prefix: str) -> Markup:
     """A chart as SVG, its plots made narrower until it is no wider than `goal`."""
     import vl_convert
 
-    config, scale, first = {**spec.get("config", {})}, 1.0, 0.0
-    config |= {name: usual | config.get(name, {}) for name, usual in _CONFIG.items()}
+    scale, first = 1.0, 0.0
     # Names may be wider in a reader's font.
-    room = {"left": 24, "top": 5, "right": 12, "bottom": 5}
-    spec = {**spec, "config": config, "padding": room}
+    spec = {**spec, "padding": {"left": 24, "top": 5, "right": 12, "bottom": 5}}
     for _ in range(3):
-        fitted = _fitted(spec, scale=scale, on_phone=goal == PHONE)
+        fit = partial(_fitted, scale=scale, on_phone=goal == PHONE)
         # No address is fetched, whatever a specification asks for.
-        svg = vl_convert.vegalite_to_svg(fitted, allowed_base_urls=[])
+        look = {"config": fit(_LOOK["config"]), "allowed_base_urls": []}
+        svg = vl_convert.vegalite_to_svg(fit(spec), **look)
         width = _width(svg)
         if width <= goal + 1:
             break
@@ -162,9 +149,9 @@ def _fitted(value: Any, name: str = "", *, scale: float, on_phone: bool) -> Any:
     if kind == "image":
         # An address that vl-convert may not load ends the whole process.
         raise ValueError("a chart of images is not drawn")
-    if kind in _LINKED and "encoding" in node:
+    if kind in _LOOK["linked"] and "encoding" in node:
         node["encoding"]["href"] = {"field": LINES, "type": "nominal"}
-    return node | (_ON_PHONE.get(name, {}) if on_phone else {})
+    return node | (_LOOK["phone"].get(name, {}) if on_phone else {})
 
 
 def inert(svg: str, prefix: str = "") -> str:
@@ -177,18 +164,13 @@ def inert(svg: str, prefix: str = "") -> str:
     '<a/></svg>'
     """
     root = etree.fromstring(svg.encode("utf-8", "backslashreplace"), _PARSER)
-    for node in list(root.iter(etree.Element)):
-        parent, kind = node.getparent(), etree.QName(node).localname
-        # The grounds of panels, too, are paths without a colour.
-        unseen = kind == "path" and not {"fill", "stroke"} & {*node.keys()}
-        unseen = unseen and node.get("aria-hidden") == "true"
-        if parent is not None and (
-            unseen or kind not in _ELEMENTS or node.get("display") == "none"
-        ):
-            parent.remove(node)
-            continue
+    foreign = [node for node in root.iter() if etree.QName(node).localname not in _LOOK["elements"]]
+    for node in (*foreign, *_UNSEEN(root)):
+        node.getparent().remove(node)
+    for node in root.iter():
         if node.get("role") == "graphics-symbol" and len(node) == 0:
             # The link around it, if there is one.
+            parent = node.getparent()
             named = parent if etree.QName(parent).localname == "a" else node
             title = etree.Element(f"{{{root.nsmap[None]}}}title")
             title.text = _label(node.get("aria-label", ""))
@@ -197,7 +179,7 @@ def inert(svg: str, prefix: str = "") -> str:
         for name, value in node.attrib.items():
             own = etree.QName(name).localname
             loads = own == "href" or own.startswith("on") or _FOREIGN_URL.search(value)
-            if loads or _DEFAULTS.get(name) == value or name in _NEEDLESS:
+            if loads or _USUAL.get(name) == value or name in _LOOK["needless"]:
                 del node.attrib[name]
             elif name == "id":
                 node.set(name, prefix + value)
@@ -222,25 +204,15 @@ def _label(text: str) -> str:
     return "; ".join(named.values())
 
 
-# Tables
-
-
 def _table(kind: str, data: Mapping[str, Any]) -> str:
-    """The frame of a chart, a table or the cases of a gallery as CSV; else nothing.
-
-    Of further systems in a gallery there are ``pred_2`` and so on.
-    """
+    """The frame of a chart, a table or the cases of a gallery as CSV; else nothing."""
     if kind == "table":
         return csv_text([column["title"] for column in data["columns"]], data["rows"])
     frames = data.get("datasets", {}).values() if kind == "vega" else ()
-    rows = [row for frame in frames for row in frame]
-    for case in data["cases"] if kind == "gallery" else ():
-        further = enumerate(case.get("beside", ()), start=2)
-        rows.append(case | {f"{name}_{n}": v for n, other in further for name, v in other.items()})
-    plain = {
-        n: None for row in rows for n, v in row.items() if isinstance(v, str | int | float | None)
-    }
-    names = [name for name in plain if name != LINES and not re.match(r"image(_\d+)?$", name)]
+    rows = data["cases"] if kind == "gallery" else [row for frame in frames for row in frame]
+    cells = (cell for row in rows for cell in row.items())
+    plain = dict.fromkeys(name for name, v in cells if isinstance(v, str | int | float | None))
+    names = [name for name in plain if name not in (LINES, "image")]
     return csv_text(names, [[row.get(name) for name in names] for row in rows])
 
 

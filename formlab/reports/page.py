@@ -27,9 +27,6 @@ from formlab.reports import figures, sanitize
 DRAWN = ("plotly", "gallery", "episodes", "explorer")
 _VEGA = re.compile(r"application/vnd\.vegalite\.v\d+\+json")
 _PLOTLY = "application/vnd.plotly.v1+json"
-_RASTERS = ("image/png", "image/jpeg", "image/webp", "image/gif")
-_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*\Z")
-_BANNER = "papermill-error-cell-tag"
 # nh3 has normalised the markup: its tags balance, and headings carry no attributes.
 _HEADING = re.compile(r"<h([1-3])>(.*?)</h\1>", re.DOTALL)
 # The paragraph of a notebook that says what it takes and makes folds away.
@@ -60,12 +57,6 @@ class Output:
         """Whether it is an object of formlab, altair or plotly."""
         return self.kind in ("vega", *KINDS, *DRAWN)
 
-    @property
-    def note(self) -> str | None:
-        """The text of a note; None of an output that has something to show."""
-        is_note = self.kind == "caption" and self.data.get("label") == "Note"
-        return clean(self.data.get("text", ""), limit=2_000) if is_note else None
-
 
 @dataclass
 class Cell:
@@ -81,12 +72,12 @@ class Cell:
 
 
 def read(notebook: nbformat.NotebookNode) -> list[Cell]:
-    """The cells of an executed notebook, their figures drawn, without papermill's banners."""
+    """The cells of an executed notebook, their figures drawn."""
     cells = []
     for node in notebook.cells:
-        if node.cell_type == "markdown" and _BANNER not in node.metadata.get("tags", ()):
+        if node.cell_type == "markdown":
             cells.append(Cell(sanitize.markdown(node.source)))
-        elif node.cell_type == "code" and _BANNER not in node.metadata.get("tags", ()):
+        elif node.cell_type == "code":
             code = sanitize.python(node.source) if node.source else ""
             cells.append(Cell(code=code, outputs=list(map(_read, node.outputs))))
     figures.draw(outputs(cells))
@@ -108,7 +99,10 @@ def _read(raw: Mapping[str, Any]) -> Output:
             alt = _words(value.get("description"), value.get("title"), "chart")
             return Output("vega", escaping.specification(value), alt)
         if mime == _PLOTLY:
-            return _plotly(value)
+            # `layout.meta` may hold its text.
+            layout = _mapping(value.get("layout"))
+            alt = _words(_mapping(layout.get("meta")).get("alt"), layout.get("title"), "figure")
+            return Output("plotly", {"figure": escaping.figure(value), "alt": alt}, alt)
         for kind, data in value.items() if mime == MIME else ():
             if isinstance(data, str) and kind in DRAWN:
                 with contextlib.suppress(ValueError, RecursionError):
@@ -118,16 +112,9 @@ def _read(raw: Mapping[str, Any]) -> Output:
     return _foreign(raw)
 
 
-def _plotly(figure: dict[str, Any]) -> Output:
-    """A figure of plotly; ``layout.meta`` may hold its text and a flat figure in its place."""
-    layout = figure["layout"] if isinstance(figure.get("layout"), dict) else {}
-    meta = dict(layout["meta"]) if isinstance(layout.get("meta"), dict) else {}
-    fallback = meta.pop("fallback", None)
-    alt = _words(meta.get("alt"), layout.get("title"), "figure")
-    data = {"figure": escaping.figure(figure | {"layout": layout | {"meta": meta}}), "alt": alt}
-    if isinstance(fallback, dict):
-        data["fallback"] = escaping.figure(fallback)
-    return Output("plotly", data, alt)
+def _mapping(value: Any) -> dict[str, Any]:
+    """What other code emits where a mapping stands."""
+    return value if isinstance(value, dict) else {}
 
 
 def _words(*values: object) -> str:
@@ -150,29 +137,23 @@ def _foreign(raw: Mapping[str, Any]) -> Output:
         return Output("html", sanitize.safe_html(page))
     if source := bundle.get("text/markdown"):
         return Output("text", sanitize.markdown(source))
-    for mime in _RASTERS:
-        image = bundle.get(mime, "").strip()
-        if image and _BASE64.match(image):
-            return Output("image", f"data:{mime};base64,{image}", text or "image")
+    for mime, image in bundle.items():
+        if sanitize.RASTER.match(address := f"data:{mime};base64,{image.strip()}"):
+            return Output("image", address, text or "image")
     return Output("plain", text)
 
 
 def markup(output: Output) -> Markup:
-    """An output on a page: a data block for the page's scripts, a drawing, words, or a picture.
-
-    The table behind a figure can be saved from there.
-    """
-    content = output.data
+    """An output on a page: a data block for its scripts, a drawing, words, or a picture."""
+    content = None if output.kind in KINDS else output.data
     if output.kind in DRAWN:
         content = sanitize.trusted(inline.data_block(output.data))
     elif output.kind in KINDS:
-        content = None
         # Other code may emit objects in other shapes.
         with contextlib.suppress(Exception):
             content = render(output.kind, output.data, in_report=True)
     table = base64.b64encode(output.csv.encode("utf-8", "backslashreplace")).decode()
-    shown = TEMPLATES.get_template("outputs.html.j2").module.shown
-    return shown(output, content, table)
+    return TEMPLATES.get_template("outputs.html.j2").module.shown(output, content, table)
 
 
 def write(
@@ -200,7 +181,7 @@ def write(
         for output in (output for output in cell.outputs if output.kind == "caption"):
             counts[label := str(output.data.get("label"))] += 1
             output.data = {**output.data, "number": counts[label]}
-    page = _render(
+    page = rendered(
         "report.html.j2",
         plotly=any(output.kind == "plotly" for output in outputs(cells)),
         title=summary["title"],
@@ -216,12 +197,7 @@ def write(
     return summary
 
 
-def write_index(out: Path, reports: Sequence[Any]) -> None:
-    """Write the page that lists the results of reports."""
-    files.write_text(out, _render("reports.html.j2", plotly=False, reports=reports))
-
-
-def _render(template: str, *, plotly: bool, **values: Any) -> str:
+def rendered(template: str, *, plotly: bool = False, **values: Any) -> str:
     """A page of that name: what is not `Markup` is shown as plain text."""
     scripts = [inline.script("report")]
     if plotly:
@@ -253,32 +229,28 @@ def _anchored(prose: Markup, contents: list[tuple[int, str, str]]) -> Markup:
 
 
 def _empty_sections(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
-    """Heading and note of each section in which code shows notes alone, or nothing; empties them.
-
-    A section goes from one heading of level 2 to the next; one of text is not empty. Messages and
-    errors stay.
-    """
-    sections: list[list[Cell]] = [[]]
+    """Heading and note of each section whose code shows notes alone, or nothing; empties them."""
+    sections: list[list[Cell]] = [[]]  # From one heading of level 2 to the next.
     for cell in cells:
         sections += [[]] * bool(cell.headings("2"))
         sections[-1].append(cell)
     for section in sections[1:]:
-        code = [cell for cell in section if not cell.prose]
+        shown = outputs(section)
         headings = [heading for cell in section for heading in cell.headings("2")]
-        notes = [output.note for output in outputs(code)]
-        is_text = not code and any(_HEADING.sub("", cell.prose).strip() for cell in section)
-        if len(headings) == 1 and None not in notes and not is_text:
+        notes = [o.data for o in shown if o.kind == "caption" and o.data.get("label") == "Note"]
+        has_code = any(not cell.prose for cell in section)
+        if has_code and len(headings) == 1 and len(notes) == len(shown):
             for cell in section:
-                cell.prose = ""
-                cell.outputs = [output for output in cell.outputs if not output.is_object]
-            yield headings[0], " ".join(dict.fromkeys(filter(None, notes))) or "Nothing to show."
+                cell.prose, cell.outputs = "", []
+            texts = dict.fromkeys(clean(note.get("text"), limit=2_000) for note in notes)
+            yield headings[0], " ".join(texts) or "Nothing to show."
 
 
 def _summary(cells: Sequence[Cell], name: str) -> dict[str, Any]:
     title = next((heading for cell in cells for heading in cell.headings("1")), _text(name))
     first = next((found.data for found in outputs(cells) if found.kind == "cards"), {})
-    cards, finding = first.get("cards"), first.get("finding")
+    finding = first.get("finding")
     # Other code may emit cards in other shapes.
-    cards = [card for card in cards if isinstance(card, dict)] if isinstance(cards, list) else []
-    cards = [{clean(name): clean(text) for name, text in card.items()} for card in cards]
+    listed = first["cards"] if isinstance(first.get("cards"), list) else []
+    cards = [{clean(n): clean(text) for n, text in card.items()} for card in map(_mapping, listed)]
     return {"title": title, "finding": clean(finding) if finding else None, "cards": cards}

@@ -1,4 +1,4 @@
-"""Which reports to build: notebooks × evaluations, each with a name and a command."""
+"""Which reports to build: notebooks × evaluations, each with a name."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import dataclasses
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from glob import glob
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import polars as pl
@@ -33,6 +33,10 @@ _PATHS = (
     *("experiment", "others", "ruler_evaluation", "verdicts", "judge", "predictions", "humans"),
     *("reviews", "edits", "drafts", "exports", "root", "source"),
 )
+
+
+# Folders of evaluations, each with benchmark, split, mode and root.
+Corpora = dict[Path, tuple[str, str, str, str]]
 
 
 class _File(msgspec.Struct):
@@ -73,7 +77,7 @@ class Notebook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if "parameters" in cell.get("metadata", {}).get("tags", ()):
                 defaults |= _parameters("".join(cell["source"]), path)
         content = {"path": path.absolute(), "defaults": defaults}
-        content = dict(file.metadata.get("formlab", {})) | content
+        content = {**file.metadata.get("formlab", {}), **content}
         return files.convert(content, cls, where=path, remedy="see 'formlab' in its metadata")
 
     @property
@@ -81,14 +85,32 @@ class Notebook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The parameter that names evaluations, if it has one."""
         return next((name for name in _TAKES[::-1] if name in self.defaults), None)
 
-    def fits(self, folder: Path) -> bool:
+    def fits(self, folder: Path, benchmark: str) -> bool:
         """Whether an evaluation is one of those that it is made for."""
-        benchmark, *_ = _corpus_of(folder)
         fits = benchmark in self.benchmarks or not (self.benchmarks or self.tasks)
-        for home in (manifest.parent for manifest in evaluations_in(folder) if not fits):
+        for home in evaluations_in(folder) if not fits else ():
             cases = Evaluation.load(home, scanned=True).scan("cases")
             fits |= cases.select(pl.col("task").is_in(self.tasks).any()).collect().item()
         return fits and benchmark not in self.without and not self.on_request
+
+    def groups(self, corpora: Corpora, *, choosing: bool) -> Iterator[tuple[str, list[Path]]]:
+        """How the name of each of its reports ends, and the evaluations that it is of.
+
+        When `choosing`, those that it is not made for are left out.
+        """
+        fitting = [f for f, (name, *_) in corpora.items() if not choosing or self.fits(f, name)]
+        groups: dict[tuple[str, ...], list[Path]] = {}
+        if not corpora or (choosing and fitting and not self.takes):
+            groups[()], fitting = [], []
+        for folder in fitting:
+            key: tuple[str, ...] = (str(folder),)
+            if self.takes == _TAKES[1]:
+                key = corpora[folder] if self.together else ()
+            groups.setdefault(key, []).append(folder)
+        for key, group in groups.items():
+            if len(group) >= self.least * bool(key):
+                ending = "-".join(key[:2]) if len(group) > 1 else group[0].name if key else ""
+                yield f"--{ending}" * bool(key), group
 
 
 def _parameters(source: str, path: Path) -> dict[str, Any]:
@@ -121,21 +143,40 @@ class Request(msgspec.Struct, forbid_unknown_fields=True):
     name: str = ""
 
 
+class Manifest(msgspec.Struct, forbid_unknown_fields=True):
+    """``reports.yml``: a batch of reports in one file; paths are seen from its folder.
+
+    An evaluation may be a pattern such as ``evals/*``; reports that name none are of those of
+    `evaluations` that their notebook is made for.
+    """
+
+    reports: list[Request]
+    out: str = "reports"
+    timeout: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    figures: bool = True
+    evaluations: list[str] = []
+
+    @classmethod
+    def read(cls, path: str | Path) -> Manifest:
+        """`DataBroken` says what of it is wrong and where."""
+        names, keys = (", ".join(kind.__struct_fields__) for kind in (cls, Request))
+        how = {"remedy": f"the keys are {names}, of a report {keys}"}
+        return files.convert(files.read_yaml(path, **how), cls, where=path, **how)
+
+
 @dataclasses.dataclass(frozen=True)
 class Report:
     """One report to build: all that a worker process must know.
 
     `parameters` are those of the notebook as its kernel takes them, with paths seen from its
-    folder. `of` has its evaluations as ``benchmark:split:system``: none of the project's samples.
-    `links` has, by name of the other reports, what they are `of`, for a notebook that links to
-    them.
+    folder. `links` has, by name of the other reports, what they are `of` (see `ReportResult`), for
+    a notebook that links to them.
     """
 
     name: str
     notebook: Notebook
     parameters: dict[str, Any]
     evaluations: tuple[Path, ...] = ()
-    of: tuple[str, ...] = ()
     links: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
 
@@ -146,6 +187,24 @@ def own_notebooks() -> dict[str, Notebook]:
     found = {book.path.stem: book for book in books if not book.addon}
     found |= {name: Notebook.read(Path(path)) for name, path in PLUGINS.items()}
     return dict(sorted(found.items()))
+
+
+def copy_notebooks(folder: str | Path) -> tuple[Path, list[Path]]:
+    """Copy formlab's notebooks into a folder, with a manifest of them; both, where they are now.
+
+    `DataBroken` if one of the files is there already; `NotAvailable` if none can be written.
+    """
+    home, head = Path(folder), Path(__file__).with_name("reports.yml")
+    books = {home / "notebooks" / book.path.name: book for book in own_notebooks().values()}
+    manifest = home / head.name
+    if there := [path for path in (manifest, *books) if path.exists()]:
+        raise DataBroken("nothing is overwritten", where=there[0], remedy="another folder")
+    for copy, book in books.items():
+        files.write_text(copy, book.path.read_text("utf-8"))
+    # Last: with a manifest the folder is whole.
+    lines = [f"- notebook: notebooks/{copy.name}\n" for copy in books]
+    files.write_text(manifest, head.read_text("utf-8") + "".join(lines))
+    return manifest, list(books)
 
 
 def find(named: str) -> Notebook:
@@ -168,14 +227,13 @@ def reports(requests: Iterable[Request], at_hand: Iterable[str] = ()) -> list[Re
     not known, lacks a parameter, or none is made for an evaluation; `DataMissing` or `DataBroken`
     if one of them is absent or broken, or there is nothing to run.
     """
-    folders, planned = _folders(at_hand), {}
-    for report in (report for request in requests for report in _of_request(request, folders)):
-        numbered = (f"-{number}" for number in itertools.count(2))
-        names = (report.name + ending for ending in itertools.chain([""], numbered))
+    corpora, planned = _corpora(at_hand), {}
+    for report in (report for request in requests for report in _of_request(request, corpora)):
+        names = (f"{report.name}-{n}" if n > 1 else report.name for n in itertools.count(1))
         name = next(name for name in names if name not in (INDEX, *planned))
         planned[name] = dataclasses.replace(report, name=name)
     used = {folder for report in planned.values() for folder in report.evaluations}
-    if unused := [folder for folder in folders if folder not in used]:
+    if unused := [folder for folder in corpora if folder not in used]:
         problem = "no notebook is made for this evaluation"
         raise UnknownName(problem, where=unused[0], remedy="name a notebook")
     if not planned:
@@ -184,18 +242,17 @@ def reports(requests: Iterable[Request], at_hand: Iterable[str] = ()) -> list[Re
     return sorted(planned.values(), key=lambda report: report.notebook.last)
 
 
-def _of_request(request: Request, at_hand: list[Path]) -> Iterator[Report]:
-    book, given = find(request.notebook), request.parameters
-    choosing, home = request.evaluations is None, book.path.parent
-    folders = at_hand if choosing else _folders(request.evaluations or ())
-    groups = list(_groups(book, folders, choosing=choosing))
+def _of_request(request: Request, at_hand: Corpora) -> Iterator[Report]:
+    book, choosing = find(request.notebook), request.evaluations is None
+    home = book.path.parent
+    corpora = at_hand if choosing else _corpora(request.evaluations or ())
+    groups = list(book.groups(corpora, choosing=choosing))
     for ending, group in groups:
-        is_path = given.keys() & _PATHS
-        parameters = {n: _seen_from(home, v) if n in is_path else v for n, v in given.items()}
+        given = dict(request.parameters)
         if group:
-            # The kernel works in the notebook's folder; a relative path tells of no disk.
-            paths = [os.path.relpath(folder, home) for folder in group]
-            parameters[book.takes or "evaluation"] = paths if book.takes == _TAKES[1] else paths[0]
+            several = list(map(str, group))
+            given[book.takes or "evaluation"] = several if book.takes == _TAKES[1] else several[0]
+        parameters = {n: _seen_from(home, v) if n in _PATHS else v for n, v in given.items()}
         if unknown := parameters.keys() - book.defaults.keys():
             raise UnknownName.of("parameter", min(unknown), book.defaults, where=book.path)
         for name, value in parameters.items():
@@ -205,69 +262,37 @@ def _of_request(request: Request, at_hand: list[Path]) -> Iterator[Report]:
                 what = f"parameter {name} is {kind}, not {value!r}"
                 raise DataBroken(what, where=book.path, remedy=f"-p {name}={default}")
         name = (request.name or book.path.stem) + ending * (not request.name or len(groups) > 1)
-        contents = [content for folder in group for content in _manifests(folder)]
-        of = tuple("{benchmark}:{split}:{system}".format_map(content) for content in contents)
-        of = of or ("unknown",) * any(map(parameters.get, _TAKES))
-        yield Report(slug(name), book, parameters, tuple(group), of)
+        yield Report(slug(name), book, parameters, tuple(group))
 
 
-def _folders(patterns: Iterable[str]) -> list[Path]:
-    """The folders that paths and patterns lead to, each once."""
+def _corpora(patterns: Iterable[str]) -> Corpora:
+    """The folders of evaluations that paths and patterns lead to, each once."""
     found = ([p] if os.path.exists(p) else sorted(glob(p)) or [p] for p in map(str, patterns))
-    return list(dict.fromkeys(map(Path, itertools.chain(*found))))
+    return {folder: _corpus_of(folder) for folder in map(Path, itertools.chain(*found))}
 
 
 def _seen_from(home: Path, value: Any) -> Any:
-    """A parameter whose relative paths, of what exists here, are seen from another folder."""
+    """A parameter whose paths, of what exists here, are seen from a notebook's folder.
+
+    Its kernel works there, and a relative path tells of no disk.
+    """
     if isinstance(value, list | tuple):
         return [_seen_from(home, item) for item in value]
-    is_name = isinstance(value, str) and value.strip("./ ") and not os.path.isabs(value)
+    is_name = isinstance(value, str) and value.strip("./ ")
     return os.path.relpath(value, home) if is_name and os.path.exists(value) else value
 
 
-def _groups(
-    book: Notebook, folders: Sequence[Path], *, choosing: bool
-) -> Iterator[tuple[str, Sequence[Path]]]:
-    """How the name of each report of a notebook ends, and its evaluations."""
-    if choosing and folders:
-        folders = list(filter(book.fits, folders))
-        if not folders:
-            return
-    if not folders or (choosing and not book.takes):
-        yield "", ()
-    elif book.takes != _TAKES[1]:
-        yield from ((f"--{folder.name}", [folder]) for folder in folders)
-    elif not isinstance(book.defaults[_TAKES[1]], list):
-        raise DataBroken("parameter 'evaluations' is not a list", where=book.path)
-    elif not book.together:
-        yield "", folders
-    else:
-        corpora: dict[tuple[str, ...], list[Path]] = {}
-        for folder in folders:
-            corpora.setdefault(_corpus_of(folder), []).append(folder)
-        for (benchmark, split, *_), group in corpora.items():
-            name = f"{benchmark}-{split}" if len(group) > 1 else group[0].name
-            yield from [(f"--{name}", group)] * (len(group) >= book.least)
-
-
 def evaluations_in(folder: Path) -> list[Path]:
-    """The manifests of an evaluation, or of a folder with an evaluation for each split."""
+    """The folder of an evaluation, or those of the splits that it has an evaluation of."""
     if (folder / MANIFEST).is_file():
-        return [folder / MANIFEST]
-    return sorted(m for m in folder.glob(f"*/{MANIFEST}") if not is_hidden(m, folder))
+        return [folder]
+    return sorted(m.parent for m in folder.glob(f"*/{MANIFEST}") if not is_hidden(m, folder))
 
 
-def _manifests(folder: Path) -> list[dict[str, Any]]:
-    homes = [manifest.parent for manifest in evaluations_in(folder)]
-    if not homes:
-        remedy = "the folder that formlab score wrote with --out"
-        raise DataMissing("no evaluation here", where=folder, remedy=remedy)
-    return [read_manifest(Evaluation, home)[1] for home in homes]
-
-
-def _corpus_of(folder: Path) -> tuple[str, ...]:
+def _corpus_of(folder: Path) -> tuple[str, str, str, str]:
     """Benchmark, split (none if of several), mode and root: if they are equal, systems compare."""
-    contents = _manifests(folder)
+    homes = evaluations_in(folder) or [folder]
+    contents = [read_manifest(Evaluation, home)[1] for home in homes]
     splits = {str(content.get("split")) for content in contents}
     benchmark, mode, root = (str(contents[0].get(key)) for key in ("benchmark", "mode", "root"))
     return benchmark, splits.pop() if len(splits) == 1 else "", mode, root

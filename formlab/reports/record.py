@@ -27,12 +27,11 @@ class ReportResult:
     """How one report went; it stands as a JSON file beside the page.
 
     `html` and `ipynb` are the files written: a failed report leaves what it finished, with the
-    error on top. They are None if nothing could be written, and where a report was skipped: its
-    sample cannot be had on this machine. `seconds` is wall time, of an unchanged report that of
-    its building. `title`, `finding` (the first) and `cards` (its first numbers) are what the index
-    shows. `notes` say what could not be made beside the page, or why it was skipped. `key` is the
-    hash of what it was made from, and `of` has its evaluations, as ``benchmark:split:system``:
-    none of the project's samples.
+    error on top, and a skipped one, whose sample cannot be had on this machine, none. `seconds` is
+    wall time, of an unchanged report that of its building. `title`, `finding` (the first) and
+    `cards` (its first numbers) are what the index shows. `notes` say what could not be made beside
+    the page, or why it was skipped. `key` is the hash of what it was made from, and `of` has its
+    evaluations, as ``benchmark:split:system``: none of the project's samples.
     """
 
     name: str
@@ -65,12 +64,11 @@ def write(result: ReportResult, out: Path) -> None:
 def every(out: Path) -> dict[str, ReportResult]:
     """The results of a folder by name, but for those with a broken record or without a page."""
     found = {}
-    for file in sorted(out.glob(f"*{ENDING}")):
-        html, ipynb = (out / file.name.replace(ENDING, ending) for ending in (".html", ".ipynb"))
+    for html in sorted(out.glob("*.html")):
         with contextlib.suppress(FormlabError):
-            if html.is_file():
-                result = files.read_json(file, ReportResult)
-                found[result.name] = dataclasses.replace(result, html=html, ipynb=ipynb)
+            result = files.read_json(html.with_name(f"{html.stem}{ENDING}"), ReportResult)
+            paths = {"html": html, "ipynb": html.with_suffix(".ipynb")}
+            found[result.name] = dataclasses.replace(result, **paths)
     return found
 
 
@@ -141,8 +139,8 @@ def key(report: Report, *, figures: bool) -> str:
 
 def evaluations_of(report: Report) -> list[dict[str, Any]]:
     """The manifests of all evaluations that its parameters name, each with its `folder`."""
-    found = [m for path in inputs(report) if path.is_dir() for m in evaluations_in(path)]
-    return [files.read_json(m, dict[str, Any]) | {"folder": m.parent} for m in found]
+    homes = (home for path in inputs(report) for home in evaluations_in(path))
+    return [files.read_json(home / MANIFEST, dict[str, Any]) | {"folder": home} for home in homes]
 
 
 def facts(report: Report) -> dict[str, dict[str, str]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from pathlib import Path
 
 import nh3
 from markdown_it import MarkdownIt
@@ -21,31 +23,23 @@ HTML_LIMIT = 3_000_000
 _ANSI = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*\x1b\\|.)?", re.S
 )
-_RASTER = re.compile(r"data:image/(?:png|jpeg|webp|avif|gif);base64,[A-Za-z0-9+/=\s]*\Z")
+RASTER = re.compile(r"data:image/(?:png|jpeg|webp|avif|gif);base64,[A-Za-z0-9+/=\s]+\Z")
 # Tokens of Pygments that have no colour.
 _UNCOLOURED = re.compile(r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>')
 # The short class names that it gives; any other class could dress as the page's.
 _TOKEN = re.compile(r"[a-z]{1,2}[0-9a-z]?\Z")
 
-_TAGS = nh3.ALLOWED_TAGS - {"map", "area"} | {"figure", "figcaption", "section"}
-_TAGS |= {"details", "summary"}
-_ATTRIBUTES = {
-    "*": {"title", "lang", "dir"},
-    "a": {"href"},
-    "img": {"src", "alt", "width", "height"},
-    "td": {"colspan", "rowspan", "align"},
-    "th": {"colspan", "rowspan", "align", "scope"},
-    "ol": {"start"},
-    "details": {"open"},
-    "span": {"class"},
-    "time": {"datetime"},
+_MORE = tomllib.loads(Path(__file__).with_name("assets").joinpath("html.toml").read_text("utf-8"))
+_ALLOWED = {
+    "tags": nh3.ALLOWED_TAGS - {"map", "area"} | set(_MORE["tags"]),
+    "attributes": {tag: set(names) for tag, names in _MORE["attributes"].items()},
+    "url_schemes": set(_MORE["schemes"]),
 }
-_SCHEMES = {"http", "https", "mailto", "data"}
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
     refused = (
-        (tag == "img" and name == "src" and not _RASTER.match(value))
+        (tag == "img" and name == "src" and not RASTER.match(value))
         or (name == "href" and value.strip().lower().startswith("data:"))
         or (name == "class" and not _TOKEN.match(value))
     )
@@ -68,9 +62,8 @@ def safe_html(source: str) -> Markup:
     if len(source) > HTML_LIMIT:
         size = f"{len(source) / 1e6:.1f} MB of HTML are too much for a page and are not shown."
         return trusted("<p>{}</p>").format(size)
-    text, allowed = escaping.visible(clean(source, limit=None)), {"tags": _TAGS}
-    allowed |= {"attributes": _ATTRIBUTES, "url_schemes": _SCHEMES}
-    return trusted(nh3.clean(text, attribute_filter=_attribute, **allowed))
+    text = escaping.visible(clean(source, limit=None))
+    return trusted(nh3.clean(text, attribute_filter=_attribute, **_ALLOWED))
 
 
 def markdown(source: str) -> Markup:

@@ -12,7 +12,7 @@ import pytest
 import formlab
 from formlab import analysis, tables
 from formlab.analysis.finding import p_text
-from formlab.analysis.slices import SLICES, find_slices, slice_cases
+from formlab.analysis.slices import SLICES, Weakness, find_slices, slice_cases
 from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from tests.analysis import planted as plants
@@ -338,3 +338,8 @@ def test_no_slice_rests_on_the_reading_rule_or_on_labels(cause):
     wrong = pl.when(pl.col("outcome") != "match").then(pl.lit(cause)).alias("cause")
     odd = type(plain)(**vars(plain) | {"cases": plain.cases.with_columns(wrong)})
     assert find_slices(odd, columns=["kind"], **FEW_DRAWS).height == 0
+
+
+def test_one_character_is_said_in_the_singular():
+    weakness = Weakness(("length",), ("at least 1",), np.ones(1, bool), 0.0, 0.0, 1)
+    assert weakness.name == "the value has 1 character or more"

@@ -16,7 +16,7 @@ from formlab.metrics.judge import parse as parse_judge
 from formlab.readers import Source, logs, read_predictions
 from formlab.readers import gold as own
 from formlab.readers.types import FieldTypes
-from formlab.reports import manifest
+from formlab.reports.plan import Manifest
 from formlab.scoring.evaluate import evaluate
 from formlab.tables import INFERRED
 from formlab.text import answers, markup, values
@@ -312,7 +312,7 @@ EVERY = [
     Target("file/corpus", make_corpus, lambda f: corpus_found(folders.Corpus.load(f / "corpus"))),
     Target("file/kept", keep, nothing(keep), placeless=True),
     Target(
-        "file/reports", made("file/reports"), nothing(lambda f: manifest.read(f / "reports.yaml"))
+        "file/reports", made("file/reports"), nothing(lambda f: Manifest.read(f / "reports.yaml"))
     ),
     Target("arena/run", inputs.make_arena_run, arena_run, only=r"json$|jsonl$|png$"),
     Target(

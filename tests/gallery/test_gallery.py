@@ -104,13 +104,10 @@ def test_page_of_the_gold_box_is_shown_and_what_is_elsewhere_is_named(root):
     assert absent["why"].startswith("no page 9, the PDF has 2")
 
 
-def test_pictures_are_of_the_first_cases_and_evenly_of_the_others(root):
-    made = shown(root, *[BOX | {"path": f"/{n}"} for n in range(40)], pictures=30)
-    places = [n for n, case in enumerate(made.cases) if case["image"]]
-    assert places[:24] == list(range(24))
-    assert len(places) == 30
-    assert places[-1] > 35
-    assert made.cases[39]["why"] == "pictures are shown of 30 cases"
+def test_pictures_are_of_the_first_cases(root):
+    made = shown(root, *[BOX | {"path": f"/{n}"} for n in range(4)], pictures=3)
+    assert [bool(case["image"]) for case in made.cases] == [True, True, True, False]
+    assert made.cases[3]["why"] == "pictures are shown of 3 cases"
 
 
 def test_of_too_many_each_cause_has_its_share_in_the_order_of_the_cases(root):

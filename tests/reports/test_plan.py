@@ -7,7 +7,7 @@ import pytest
 
 from formlab import reports
 from formlab.errors import FormlabError, UnknownName
-from formlab.reports import manifest, plan
+from formlab.reports import plan
 from formlab.reports.plan import Request
 
 
@@ -109,7 +109,7 @@ def test_manifest_lists_reports_with_patterns_and_settings(tmp_path, folders, mo
         "reports:\n- notebook: mine.ipynb\n- notebook: mine.ipynb\n  name: both\n"
         "  evaluations: [evals/r*]\n",
     )
-    content = manifest.read(file)
+    content = plan.Manifest.read(file)
     assert (content.out, content.timeout, content.figures) == ("site", 3, True)
     reports = plan.reports(content.reports, content.evaluations)
     assert [report.name for report in reports] == ["mine--facts", "both"]

@@ -67,7 +67,7 @@
     figure.layout ??= {};
     const solid = figure.data.some((trace) => SOLID.test(trace.type)) && webgl;
     const lost = !solid && figure.data.some((trace) => SOLID.test(trace.type));
-    if (lost) figure = structuredClone(data.fallback ?? flat(figure));
+    if (lost) figure = flat(figure);
     if (solid) {
       // The scene is clipped at its edges: step back where the window is narrow.
       const far = box.clientWidth < 420 ? 1.95 : box.clientWidth < 520 ? 1.6 : 1.2;

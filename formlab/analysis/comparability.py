@@ -138,10 +138,9 @@ def _shared_cases(systems: list[Evaluation], notes: dict[str, int]) -> list[Eval
 
     unscored = ~is_whole & ~scored & pl.col("gold").is_not_null()
 
-    def unscored_keys(part: Evaluation) -> pl.DataFrame:
-        return with_turns(part.cases).filter(unscored).select(*KEY, is_page)
-
-    blind = pl.concat(system.gathered(unscored_keys) for system in systems).unique()
+    parts = (part for system in systems for part in system.parts())
+    keys = (with_turns(part.cases).filter(unscored).select(*KEY, is_page) for part in parts)
+    blind = pl.concat(keys, how="diagonal_relaxed").unique()
     if (blind := blind.join(shared, on=group, how="semi")).height:
         notes["fields that could not be scored for every system"] = blind.height
 

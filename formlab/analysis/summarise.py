@@ -56,8 +56,9 @@ def summarise(
     ends = intervals(scores, resamples=resamples, level=level, seed=seed)
     interval = interval_text(resamples=resamples, level=level, seed=seed)
     for row, (low, high) in zip(rows, ends, strict=True):
+        value = float(row.score(row.tally.sum(axis=0, dtype=float)))
         settings = dataclasses.replace(row.labels["settings"], interval=interval)
-        values = {"value": row.value, "ci_low": low, "ci_high": high, "settings": settings}
+        values = {"value": value, "ci_low": low, "ci_high": high, "settings": settings}
         summary.append(row.labels | values)
     return tables.check("summary", tables.table("summary", summary))
 

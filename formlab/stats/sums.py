@@ -24,7 +24,6 @@ SLICE = ("level", "slice_by", "slice_value")
 COUNTS = ("n_cases", "n_missing", "n_undefined", "n_reader", "n_ambiguous")
 # `by_column`: by a column of `by`, not by the scorer.
 _KEY = ["by_column", *SLICE, "metric"]
-_CASE = ["doc_id", "path"]
 _MADE = ["task", "mode", "settings"]
 _LABELS = (*SLICE, "metric", *_MADE)
 
@@ -40,11 +39,6 @@ class Row:
     labels: dict[str, Any]
     tally: np.ndarray
     score: Callable[[np.ndarray], np.ndarray]
-
-    @property
-    def value(self) -> float:
-        """The score of all documents."""
-        return float(self.score(self.tally.sum(axis=0, dtype=float)))
 
 
 def small(values: np.ndarray) -> np.ndarray:
@@ -112,19 +106,19 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     everywhere = dict.fromkeys([*columns, *part.documents.columns, *DERIVED])
     if unknown := [name for name in by if name not in everywhere]:
         raise UnknownName.of("column to slice by", unknown[0], everywhere)
-    needed = {*_CASE, "cause", "ambiguous", *BOX, *by}.union(*map(roots, by))
+    needed = {"doc_id", "path", "cause", "ambiguous", *BOX, *by}.union(*map(roots, by))
     fields = fields.select(name for name in columns if name in needed).collect()
     flags = {"n_reader": pl.col("cause") == "reader", "n_ambiguous": pl.col("ambiguous")}
     # Keys of several columns are slow to join and to group by; their hashes are quick.
-    case, placed = _hash(*map(pl.col, _CASE)), fields.drop_nulls("path")
-    flagged = {name: placed.filter(flag).select(case).to_series() for name, flag in flags.items()}
+    case, placed = _hash(pl.col("doc_id"), pl.col("path")), fields.drop_nulls("path")
+    flagged = {n: placed.filter(of).select(case).to_series().implode() for n, of in flags.items()}
     # Labels are long: rows are told apart by a hash, and the labels are those of its first row.
     settings = (pl.col("settings").struct.field(f.name) for f in SETTINGS.fields)
     alike = _hash(*map(pl.col, ("doc_id", *_LABELS[:-1])), *(of.to_physical() for of in settings))
     made = {"n_missing": ~pl.col("status").is_in(USABLE).fill_null(value=True)}
     made |= {"n_undefined": pl.col("value").is_nan().fill_null(value=True)}
     made |= {"width": pl.col("stats").list.len().fill_null(2), "case": case, "alike": alike}
-    made |= {name: case.is_in(cases.implode()) for name, cases in flagged.items()}
+    made |= {name: case.is_in(cases) for name, cases in flagged.items()}
     names = "doc_id", *_LABELS, "hits", "total", "stats", "value"
     scores = part.scan("scores").select(*names, **made).with_row_index("first").collect()
     labels = scores.select("doc_id", *_LABELS, "value", "width")
@@ -132,14 +126,15 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     is_loose = pl.col("level").is_in(FIELD_LEVELS) & pl.col("slice_by").is_null()
     kept = "case", "first", "alike", *COUNTS[1:], "stats"
     scores = scores.select(*kept, is_loose=is_loose, part0="hits", part1="total")
-    groups = [_summed(scores, labels).with_columns(by_column=False)]
-    loose = scores.filter("is_loose")
+    groups, loose = (
+        [_summed(scores, labels).with_columns(by_column=False)],
+        scores.filter("is_loose"),
+    )
     for name in by:
         # Two cases at one path may be of two slices, or of one.
         text = sliced(fields, part.documents, name).cast(pl.String).fill_null("none")
-        named = fields.select("path", case=case, slice=text)
-        named = named.drop_nulls("path").select("case", "slice").unique()
-        rows = _summed(loose.join(named, on="case"), labels, "slice")
+        named = fields.select(case=case, slice=pl.when(pl.col("path").is_not_null()).then(text))
+        rows = _summed(loose.join(named.drop_nulls().unique(), on="case"), labels, "slice")
         rows = rows.with_columns(slice_by=pl.lit(name), slice_value="slice", by_column=True)
         groups.append(rows.drop("slice"))
     return pl.concat(groups, how="diagonal")
@@ -151,17 +146,14 @@ def _hash(*columns: pl.Expr) -> pl.Expr:
 
 
 def _summed(scores: pl.DataFrame, labels: pl.DataFrame, *key: str) -> pl.DataFrame:
-    """The sums over the cases of each document, of those that were scored alike."""
-    sums = []
-    # Most scores have two parts and few have a list of them.
-    for is_list in (False, True):
-        rows = scores.filter(pl.col("stats").is_not_null() == is_list)
-        if is_list:
-            width = rows["stats"].list.len().max() or 0
-            stats = (pl.col("stats").list.get(at, null_on_oob=True) for at in range(width))
-            rows = rows.with_columns(at.alias(f"part{n}") for n, at in enumerate(stats))
-        groups, added = rows.group_by("alike", *key), pl.col("^part[0-9]+$", *COUNTS[1:])
-        sums.append(groups.agg(added.sum(), pl.first("first"), n_cases=pl.len()))
+    """The sums over the cases of each document that were scored alike, of two parts or a list."""
+    is_plain, stats = pl.col("stats").is_null(), pl.col("stats").list
+    plain, listed = scores.filter(is_plain), scores.filter(~is_plain)
+    width = listed["stats"].list.len().max() or 0
+    parts = {f"part{at}": stats.get(at, null_on_oob=True) for at in range(width)}
+    added = pl.col("^part[0-9]+$", *COUNTS[1:]).sum(), pl.first("first")
+    groups = (rows.group_by("alike", *key) for rows in (plain, listed.with_columns(**parts)))
+    sums = (of.agg(*added, n_cases=pl.len()) for of in groups)
     rows = pl.concat(sums, how="diagonal").sort("first")
     return rows.drop("first", "alike").hstack(labels[rows["first"]])
 

@@ -67,9 +67,8 @@ def document_sums(
     `evaluation`: of any size: one part of it is in memory at a time; `by`: columns of *cases* or
     *documents* to slice the scores of fields by; `average`: only ``pooled`` or only ``macro``.
     """
-    averages = (metrics.POOLED, metrics.MACRO)
-    if average not in (None, *averages):
-        raise UnknownName.of("average", average, averages)
+    if average not in (None, metrics.POOLED, metrics.MACRO):
+        raise UnknownName.of("average", average, (metrics.POOLED, metrics.MACRO))
     names = evaluation.document_names
     number = names.to_frame().with_row_index("number")
     pieces: dict[tuple, list[tuple]] = {}
@@ -126,10 +125,8 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     is_loose = pl.col("level").is_in(FIELD_LEVELS) & pl.col("slice_by").is_null()
     kept = "case", "first", "alike", *COUNTS[1:], "stats"
     scores = scores.select(*kept, is_loose=is_loose, part0="hits", part1="total")
-    groups, loose = (
-        [_summed(scores, labels).with_columns(by_column=False)],
-        scores.filter("is_loose"),
-    )
+    groups = [_summed(scores, labels).with_columns(by_column=False)]
+    loose = scores.filter("is_loose")
     for name in by:
         # Two cases at one path may be of two slices, or of one.
         text = sliced(fields, part.documents, name).cast(pl.String).fill_null("none")
@@ -147,14 +144,14 @@ def _hash(*columns: pl.Expr) -> pl.Expr:
 
 def _summed(scores: pl.DataFrame, labels: pl.DataFrame, *key: str) -> pl.DataFrame:
     """The sums over the cases of each document that were scored alike, of two parts or a list."""
+    n_cases = pl.len().alias("n_cases")
     is_plain, stats = pl.col("stats").is_null(), pl.col("stats").list
-    plain, listed = scores.filter(is_plain), scores.filter(~is_plain)
-    width = listed["stats"].list.len().max() or 0
-    parts = {f"part{at}": stats.get(at, null_on_oob=True) for at in range(width)}
-    added = pl.col("^part[0-9]+$", *COUNTS[1:]).sum(), pl.first("first")
-    groups = (rows.group_by("alike", *key) for rows in (plain, listed.with_columns(**parts)))
-    sums = (of.agg(*added, n_cases=pl.len()) for of in groups)
-    rows = pl.concat(sums, how="diagonal").sort("first")
+    listed = scores.filter(~is_plain)
+    widest = range(listed["stats"].list.len().max() or 0)
+    listed = listed.with_columns(stats.get(n, null_on_oob=True).alias(f"part{n}") for n in widest)
+    added = pl.col("^part[0-9]+$", *COUNTS[1:]).sum(), pl.first("first"), n_cases
+    groups = (rows.group_by("alike", *key) for rows in (scores.filter(is_plain), listed))
+    rows = pl.concat((of.agg(*added) for of in groups), how="diagonal").sort("first")
     return rows.drop("first", "alike").hstack(labels[rows["first"]])
 
 

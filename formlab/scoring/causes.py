@@ -18,7 +18,6 @@ from pathlib import Path
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
-from formlab import tables
 from formlab.scoring._pairs import LONGEST, cause_of, letters, tokens
 from formlab.scoring.bands import pattern as place
 from formlab.scoring.whole import TELLING, Words, folded
@@ -87,20 +86,14 @@ def causes(cases: pl.DataFrame, words: Words | None = None) -> pl.Series:
     for step, rule in steps.items():
         rows = wrong.filter(step=step)
         named = named.scatter(rows["row"], pl.Series(rule(rows), dtype=pl.String))
-    asked = wrong.with_columns(cause=named.gather(wrong["row"])).filter(
-        _IS_MORE | (_IN_BOX & _IS_TELLING)
-    )
+    asked = wrong.with_columns(cause=named.gather(wrong["row"])).filter(_MAY_BE_OWN)
     return named.scatter(_shown(asked, fields, words), "label_error") if asked.height else named
 
 
-_COLUMNS = {name: tables.CASES.get(name, pl.Boolean) for name in (
-    "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "typed", "accepted", "ambiguous",
-    "readings", "exact", "by_rule", "has_answer", *BOX, *(f"pred_{side}" for side in BOX),
-)}  # fmt: skip
 # How far what was read may stand out of the field's box, of the box's height.
 _BEYOND = 0.5
-# Causes that say where the answer's text is from.
-_OWN_TEXT = ("clipped", "merged", "label_error", "lost_separator")
+# Causes that say that the answer's text is the field's own.
+_OWN_TEXT = ("clipped", "merged", "label_error", "lost_separator", "lookalike")
 # From this likeness on, in [0, 1], a value is its own, misread, and not another field's.
 _ALIKE = 0.6
 # How many characters of a document are searched for values that are missing, over all of them.
@@ -115,7 +108,7 @@ _IN_BOX = pl.col("gold").is_not_null() & (pl.col("readings").is_not_null() | pl.
 
 def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
     """All of the documents that have a wrong case, with the letters of gold and prediction."""
-    absent = {n: pl.lit(None, kind) for n, kind in _COLUMNS.items() if n not in cases.columns}
+    absent = {"by_rule", "has_answer"}.difference(cases.columns)
     usable = pl.col("status").is_in(USABLE).fill_null(False)
     answered = pl.coalesce("has_answer", usable).fill_null(False).any()
     right = pl.col("typed").fill_null(False) | (_OUTCOME == "match")
@@ -127,7 +120,8 @@ def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
     slack = _BEYOND * (pl.col("y1") - pl.col("y0"))
     low = (pl.col(f"pred_{side}") >= pl.col(side) - slack for side in BOX[:2])
     high = (pl.col(f"pred_{side}") <= pl.col(side) + slack for side in BOX[2:])
-    table = cases.with_row_index("row").with_columns(**absent)
+    table = cases.with_row_index("row")
+    table = table.with_columns(pl.lit(None, pl.Boolean).alias(name) for name in absent)
     # A frame of pages without any box may know no numbers there.
     table = table.with_columns(pl.col("^(pred_)?[xy][01]$").cast(pl.Float64))
     table = table.filter(wrong.any().over("doc_id")).select(
@@ -220,13 +214,10 @@ def _mistaken(rows: pl.DataFrame, fields: pl.DataFrame, words: Words) -> Iterato
         if kind in _OPTIONS and first == "characters" and _likeness(own, said) < _ALIKE:
             # Options are chosen, and not read letter by letter.
             first = "other_value"
+        is_row = (first, where) == ("digit", "wrong_row")
         if exchange or first in _WRITTEN or len(gold) + len(pred) > 2 * LONGEST:
             yield first
-        elif (
-            where
-            and first not in ("lookalike", *_OWN_TEXT)
-            and ((first, where) == ("digit", "wrong_row") or _likeness(own, said) < _ALIKE)
-        ):
+        elif where and first not in _OWN_TEXT and (is_row or _likeness(own, said) < _ALIKE):
             yield where
         elif words.contradict_gold(gold, pred):
             yield "label_error"
@@ -238,7 +229,8 @@ def _mistaken(rows: pl.DataFrame, fields: pl.DataFrame, words: Words) -> Iterato
 _IS_SHORT = pl.sum_horizontal(pl.col("gold", "pred").str.len_chars()) <= 2 * LONGEST
 # A scribble is often read as a letter or two, but seldom as a figure.
 _IS_TELLING = (pl.col("step") == "claimed") & pl.col("pred").str.contains(r"[^\W_]\S*[^\W_]|\d")
-_IS_MORE = (pl.col("cause") == "merged") & pl.col("inside") & (pl.col("own") != "") & _IS_SHORT
+_MAY_BE_OWN = (pl.col("cause") == "merged") & pl.col("inside") & (pl.col("own") != "") & _IS_SHORT
+_MAY_BE_OWN |= _IN_BOX & _IS_TELLING
 _NTH = pl.int_range(pl.len())
 
 

@@ -75,9 +75,9 @@ def words_of_pages(records: pl.DataFrame) -> pl.DataFrame:
     return records.filter(pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"]))
 
 
-def words_read(whole: Whole) -> bool:
-    """Whether a system read words, and the gold says of any field of text where it stands."""
-    placed = whole.gold.filter(pl.col("x0").is_not_null(), task="text")
+def words_read(whole: Whole, *tasks: str) -> bool:
+    """Whether a system read words, and the gold says of any field of `tasks` where it stands."""
+    placed = whole.gold.filter(pl.col("x0").is_not_null(), pl.col("task").is_in(tasks))
     return placed.height > 0 and words_of_pages(whole.answers).height > 0
 
 

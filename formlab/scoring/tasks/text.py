@@ -68,7 +68,7 @@ def _cases(scoring: Scoring) -> tuple[pl.DataFrame, str | None, dict[str, int]]:
     spurious = both.filter(pl.col("outcome") == "spurious", has_content)
     joined = both.filter(pl.col("outcome").is_null())
     answers, read = whole.answers.filter(task="text"), None
-    if words_read(whole):
+    if words_read(whole, "text"):
         read = described(scoring.reader)
         unnamed = ~_PAGE & pl.col("pred_status").is_null()
         # A page was read, but where the field stands on it the gold does not say.

@@ -155,9 +155,7 @@ class _Words:
             places += [index] * len(spans)
             # White space at the ends has no ink: the box begins with the first character that has.
             start = spans[0][0] if spans else 0
-            edges += [
-                ((first - start), (last - start), spans[-1][1] - start) for first, last in spans
-            ]
+            edges += [(first - start, last - start, spans[-1][1] - start) for first, last in spans]
         boxes = seen.select(_BOXES).to_numpy()[places]
         first, last, length = np.array(edges, dtype=float).reshape(-1, 3).T
         step = (boxes[:, 2] - boxes[:, 0]) / length

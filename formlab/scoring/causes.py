@@ -315,10 +315,9 @@ def _exchanged(rows: pl.DataFrame, golds: pl.DataFrame, fields: pl.DataFrame) ->
     hits = rows.join(held, on=["doc_id", "said"], maintain_order="left")
     hits = hits.filter(pl.col("len") > (pl.col("own") == pl.col("said")).fill_null(False))
     value, answer = plain("pred").fill_null(""), pl.col("answer")
-    hits = hits.select(
-        "row", "doc_id", "path", place=place(), value=value, answer=plain("gold"),
-        telling=pl.col("said").str.len_chars() >= TELLING,
-    ).filter(pl.col("value") != answer)  # fmt: skip
+    is_telling, at = pl.col("said").str.len_chars() >= TELLING, ("row", "doc_id", "path")
+    texts = {"place": place(), "value": value, "answer": plain("gold")}
+    hits = hits.select(*at, **texts, telling=is_telling).filter(pl.col("value") != answer)
     golds = golds.join(hits, on="doc_id", how="semi")
     golds = golds.select("doc_id", place=place(), value=plain("gold"), answer=value)
     known = golds.join(golds.select("doc_id", answer="value"), on=["doc_id", "answer"], how="semi")

@@ -87,11 +87,8 @@ ENTRIES = {
     for name, entry in _TABLE.items()
 }
 BENCHMARKS = Registry("benchmarks", dict.fromkeys(ENTRIES, "formlab.benchmarks:ENTRIES"))
-
-
-def get(name: str) -> Benchmark:
-    """The registered benchmark of that name; `UnknownName` if there is none."""
-    return BENCHMARKS.find(name)
+# The registered benchmark of a name; `UnknownName` if there is none.
+get = BENCHMARKS.find
 
 
 def load(name: str, *, root: str | Path | None = None, split: str | None = None) -> Corpus:

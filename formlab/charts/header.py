@@ -174,13 +174,13 @@ def right_of(system: str, cases: pl.DataFrame, by: str | None = None, *, of: str
     'ocr has 2 of 3 fields right: date 2 of 2, mark 0 of 1'
     """
     cases = cases.drop_nulls("gold").filter(pl.col("outcome").ne_missing("unscored"))
-    counts = {"right": (pl.col("outcome") == "match").sum(), "n": pl.len().cast(int)}
+    counts = {"right": (pl.col("outcome") == "match").sum().cast(int), "n": pl.len().cast(int)}
     right, n = cases.select(**counts).row(0)
     text = f"{clean(system, limit=60)} has {right:,} of {n:,} {of} right" * (n > 0)
     if by is None or cases[by].drop_nulls().n_unique() < 2:
         return text
     parts = cases.drop_nulls(by).group_by(by).agg(**counts)
-    parts = parts.sort(-(pl.col("right") / pl.col("n")), -pl.col("n"), by).iter_rows()
+    parts = parts.sort(-(pl.col("right") / pl.col("n")), -pl.col("right"), "n", by).iter_rows()
     named = [f"{clean(str(p), limit=60) or '–'} {right:,} of {n:,}" for p, right, n in parts]
     # Of many parts the two ends are named.
     named = named if len(named) <= 6 else [*named[:2], "…", *named[-2:]]

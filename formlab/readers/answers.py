@@ -20,7 +20,7 @@ import polars as pl
 from formlab import files, readers, tables
 from formlab.errors import DataBroken
 from formlab.folders import MANIFEST, Corpus, Predictions, home_of
-from formlab.readers import Row, Source, by_role, counted, values
+from formlab.readers import Row, Source, counted, samples, values
 from formlab.readers.door import stem
 from formlab.readers.sources import document_files
 from formlab.readers.values import DOCUMENT, RECORD
@@ -43,7 +43,7 @@ UNREAD = ~_HAS_PATH & _HAS_VALUE
 UNREAD &= ((_STATUS == "bad_json") | IN_JSON).fill_null(value=False)
 
 
-def of_run(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
+def of_folder(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
     """The predictions of a run; `scanned`, they stay on disk."""
     if not files.is_file(home_of(path) / MANIFEST):
         remedy = "the same formlab run … goes on; with --set max_calls=0 a model is asked nothing"
@@ -57,26 +57,27 @@ def of_run(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
 
 def of_rows(rows: Iterable[Row], source: Source, name: str | None = None) -> Predictions:
     """The predictions that rows of a reader are: its answers, and its calls as responses."""
-    roles, corpus = by_role(rows), source.corpus
-    systems = (row.get("system") for row in roles["answer"])
-    source.name = name or source.name or system_of(systems, source.path)
-    if len({row.get("epoch") for row in roles["answer"]}) > 1:
-        raise DataBroken("a log of several epochs", where=source.path, remedy="formlab score LOG")
-    # What a log says of its own task is nothing of the corpus.
-    others = ("benchmark", "split", "system", "epoch")
-    given = [{n: row[n] for n in row if n not in others} for row in roles["answer"]]
-    loose = [row for row in given if not row.get("task")]
-    names = dict.fromkeys(chain.from_iterable([("doc_id", "path", "value", "origin"), *loose]))
-    frame = pl.DataFrame(loose, {n: tables.RECORDS.get(n, pl.String) for n in names})
-    known = tables.RESPONSES.keys() - {*others}
-    calls = [{n: row[n] for n in row if n in known} for row in roles["call"]]
-    found = next(in_parts(iter([frame]), source))
-    key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": source.name}
-    exact = [row for row in given if row.get("task")]
-    records = tables.table("records", exact, role="prediction", **key)
-    records = pl.concat([records, found.records], how="diagonal") if exact else found.records
-    responses = tables.table("responses", calls, **key)
-    return dataclasses.replace(found, records=records, responses=responses).check()
+    run, *others = samples.runs_of(rows, source)
+    if others:
+        what = f"the log holds several runs: {', '.join(one.name for one in (run, *others))}"
+        raise DataBroken(what, where=source.path, remedy="formlab score LOG")
+    source.name = run.name = name or run.name
+    given, is_named = run.rows["answer"], pl.col("task").is_null()
+    exact = of_run(run, source.corpus, given.filter(~is_named), run.rows["call"])
+    given = given.filter(is_named).with_columns(pl.col("origin").cast(pl.String))
+    found = next(in_parts(iter([given]), source))
+    records = pl.concat([exact.records, found.records], how="diagonal")
+    return dataclasses.replace(found, records=records, responses=exact.responses).check()
+
+
+def of_run(run: Source, corpus: Corpus, given: pl.DataFrame, calls: pl.DataFrame) -> Predictions:
+    """Answers that a run has at the names of the gold, and its calls, as predictions."""
+    key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": run.name}
+    # A log says what its questions are, and nothing of what its answers are.
+    records = table(given, key | {"role": "prediction"}).with_columns(field=pl.lit(None, pl.String))
+    calls = calls.select(tables.RESPONSES.keys() & {*calls.columns} - key.keys())
+    responses = tables.table("responses", calls.to_dicts(), **key)
+    return Predictions(records, responses, run.name, sources=run.hashes)
 
 
 def of_table(

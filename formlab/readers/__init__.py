@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
+from formlab.readers.door import NAMES
 from formlab.registry import Registry
 
 if TYPE_CHECKING:
@@ -31,12 +32,7 @@ ODD = (ArithmeticError, AttributeError, FormlabError, LookupError, RuntimeError,
 ODD += (ValueError, csv.Error)
 UNMET = "no field of the answers is one of the gold's"
 # In the order in which they are tried, after plug-ins.
-_NAMES = {
-    "engine": "azure textract document_ai hocr alto page_xml tesseract",
-    "harnesses": "inspect lmms_eval omniai vlmevalkit stickler docling_eval olmocr",
-    "published": "fincriticaled formcraft formfactory vrdu",
-}
-_FILES = {n: f"formlab.readers.{home}:READERS" for home in _NAMES for n in _NAMES[home].split()}
+_FILES = {n: f"formlab.readers.{home}:READERS" for home, of in NAMES["readers"].items() for n in of}
 READERS = Registry("readers", _FILES)
 # Names of modules that score, or read answers and gold, as what scores does.
 HOMES = {

@@ -20,16 +20,13 @@ import polars as pl
 from formlab import files, readers, tables
 from formlab.errors import DataBroken
 from formlab.folders import MANIFEST, Corpus, Predictions, home_of
-from formlab.readers import Row, Source, counted, samples, values
-from formlab.readers.door import stem
-from formlab.readers.sources import document_files
+from formlab.readers import Row, Source, counted, door, samples, sources, values
 from formlab.readers.values import DOCUMENT, RECORD
 from formlab.trees import unescape
 
 OWN = "own"  # The benchmark of a user's own forms.
-IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".pdf")
-_ENDINGS = (*IMAGES, ".heic", ".jp2", ".json", ".txt", ".md", ".xml", ".html", ".csv", ".docx")
-_ENDING = re.compile(rf"(?<=[^/])(?:{'|'.join(map(re.escape, _ENDINGS))})$", re.IGNORECASE)
+IMAGES, _OTHERS = map(tuple, door.NAMES["endings"].values())
+_ENDING = re.compile(rf"(?<=[^/])(?:{'|'.join(map(re.escape, IMAGES + _OTHERS))})$", re.IGNORECASE)
 # Columns that rows of values always have.
 BARE = pl.DataFrame(schema=dict.fromkeys(("status", "kind", "task"), pl.String))
 _ALONE = re.compile("/(?:0|value)$")
@@ -39,8 +36,7 @@ _HAS_VALUE, _HAS_PATH = pl.col("value").is_not_null(), pl.col("path").is_not_nul
 # The origin of a value inside of a file goes on after `#`.
 _STATUS, IN_JSON = pl.col("status"), pl.col("origin").str.contains(r"(?i)\.json$")
 # A text of a page that should be JSON: it begins so, or is the content of a JSON file.
-UNREAD = ~_HAS_PATH & _HAS_VALUE
-UNREAD &= ((_STATUS == "bad_json") | IN_JSON).fill_null(value=False)
+UNREAD = ~_HAS_PATH & _HAS_VALUE & ((_STATUS == "bad_json") | IN_JSON).fill_null(value=False)
 
 
 def of_folder(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
@@ -113,7 +109,11 @@ def in_parts(
         moved = moves(paths, fields["path"], notes)
         tasks = fields.group_by("task").agg(pl.col("len").sum())
         usual = tasks.sort("len", "task", descending=[True, False])["task"].first() or "text"
-        name = source.name or system_of(given.systems, source.path)
+        if len(given.systems) > 1 and not source.name:
+            what = f"several systems in one file: {', '.join(sorted(given.systems))}"
+            raise DataBroken(what, where=source.path, remedy="a file each")
+        usual_name = door.stem(source.path.resolve()) if source.path else "answers"
+        name = source.name or next(iter(given.systems), usual_name)
         for number, part in enumerate(each):
             # Several values of a user's own field are a list.
             rows = given.rows(number, given.lists if corpus.benchmark == OWN else ())
@@ -125,19 +125,11 @@ def in_parts(
             notes.clear()
 
 
-def system_of(systems: Iterable[str | None], path: Path | None) -> str:
-    """What the system is called whose answers name `systems`, and are in a file."""
-    if len(names := {*systems} - {None}) > 1:
-        what = f"several systems in one file: {', '.join(sorted(names))}"
-        raise DataBroken(what, where=path, remedy="a file each")
-    return next(iter(names), None) or (stem(path.resolve()) if path else "answers")
-
-
 def sources_of(path: Path | None) -> dict[str, str]:
     """The SHA-256 of a file, or of each file of a folder that has a document."""
     if path is None or path.is_file():
         return {path.name: files.sha256(path)} if path else {}
-    return {file.name: files.sha256(file.where) for file in document_files(path)}
+    return {file.name: files.sha256(file.where) for file in sources.document_files(path)}
 
 
 def _records(given: pl.DataFrame, corpus: Corpus, usual: str, notes: Counter[str]) -> pl.DataFrame:
@@ -194,16 +186,12 @@ def with_tasks(given: pl.DataFrame, corpus: Corpus, usual: str) -> pl.DataFrame:
 def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers with the items of a list as one value where the gold has one, with choices."""
     choices = corpus.records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
-    field = pl.col("path").str.replace(r"/\d+$", "")
-    items = given.select(pl.col("path").unique()).filter(
-        field != pl.col("path"), field.is_in(choices.implode())
-    )
-    if items.is_empty():
+    if choices.is_empty():
         return given
+    field = pl.col("path").str.replace(r"/\d+$", "")
     field = pl.when(field.is_in(choices.implode()), _HAS_VALUE).then(field)
     is_option = field.is_not_null() & pl.struct("doc_id", field).is_duplicated()
-    lists = given.filter(is_option).with_columns(path=field)
-    lists = lists.group_by("doc_id", "path", maintain_order=True)
+    lists = given.filter(is_option).group_by("doc_id", path=field, maintain_order=True)
     lists = lists.agg("value", pl.exclude("doc_id", "path", "value").first())
     texts = [json.dumps(texts, ensure_ascii=False) for texts in lists["value"].to_list()]
     lists = lists.with_columns(value=pl.Series(texts, dtype=pl.String)).select(given.columns)
@@ -310,19 +298,17 @@ def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[st
         met = {values.pattern(moved.get(path, path)) for path in given}
     notes["fields named alike but for case, spaces and punctuation"] += len(alike)
     # Where all answers are texts of pages, fields are searched there.
-    lacking, strange = fields - met if met else set(), met - fields
-    _note("gold fields that no answer has", lacking, strange, notes)
-    _note("answer fields that no gold has", strange, fields - met, notes)
+    lacking, strange = fields - met, met - fields
+    sides = {"gold fields that no answer has": (lacking if met else set(), strange)}
+    sides |= {"answer fields that no gold has": (strange, lacking)}
+    for what, (own, others) in sides.items():
+        # With two of them and that of the others which is most like each.
+        found = [] if len(own) < 3 else ["…"]
+        for name in sorted(own)[1::-1]:
+            near = get_close_matches(name[:80], sorted(others)[:200], 1)
+            found.insert(0, f"{name:.80} (nearest: {near[0]:.80})" if near else f"{name:.80}")
+        notes[f"{what}: {', '.join(found)}"] += len(own)
     return moved
-
-
-def _note(what: str, fields: set[str], others: set[str], notes: Counter[str]) -> None:
-    """Count fields, with two of them and that of the others which is most like each."""
-    found = [] if len(fields) < 3 else ["…"]
-    for name in sorted(fields)[1::-1]:
-        near = get_close_matches(name[:80], sorted(others)[:200], 1)
-        found.insert(0, f"{name:.80} (nearest: {near[0]:.80})" if near else f"{name:.80}")
-    notes[f"{what}: {', '.join(found)}"] += len(fields)
 
 
 def _fold(field: str) -> str:

@@ -13,17 +13,13 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, metrics, readers, tables
+from formlab import benchmarks, files, metrics, readers, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError
-from formlab.files import local
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.readers import ODD, Row, Source, answers, counted, samples
+from formlab.readers import ODD, Row, Source, answers, counted, samples, sources
 from formlab.readers.gold import corpora
-from formlab.readers.samples import NAMES, SCORE, runs_of
-from formlab.readers.sources import FRAME
 from formlab.scoring.causes import STAGE_OF
 from formlab.scoring.evaluate import evaluate
-from formlab.tables import USABLE, WHOLE_LEVELS
 
 __all__ = ["differences", "headlines", "join_report", "open_log", "open_logs"]
 
@@ -79,8 +75,8 @@ def open_logs(
     """An evaluation for each run in a log, as `open_log`; `name` and `out` are for one run."""
     is_name = isinstance(benchmark, str)
     corpus = benchmarks.load(benchmark, root=root, split=split) if is_name else benchmark
-    origin = Source(Path(FRAME), corpus, columns or {})
-    runs = runs_of(log_rows(source, origin), origin)
+    origin = Source(Path(sources.FRAME), corpus, columns or {})
+    runs = samples.runs_of(log_rows(source, origin), origin)
     if is_name and not split:
         # The split that the first run fits best: the usual one, if all of the run is of it.
         least, usual = _matched(runs[0], corpus)["at"].null_count(), corpus
@@ -99,7 +95,7 @@ def log_rows(source: Any, origin: Source) -> Iterator[Row]:
     """The rows of a log or of a table with a row per sample; `origin` says what was read."""
     title, read = "a table with a row per sample", partial(samples.of_table, source)
     if isinstance(source, str | Path):
-        origin.path = path = local(source)
+        origin.path = path = files.local(source)
         if not os.path.exists(path):
             raise DataMissing("no such log", where=path, remedy="check the path")
         if not origin.columns and (reader := readers.reader_of(path, origin.corpus)):
@@ -123,20 +119,20 @@ def log_rows(source: Any, origin: Source) -> Iterator[Row]:
 def is_table(path: Path) -> bool:
     """Whether a file is a table with columns for both gold and answers."""
     columns = samples.names(path)
-    return all(columns & {*NAMES[name]} for name in ("gold", "value"))
+    return all(columns & {*samples.NAMES[name]} for name in ("gold", "value"))
 
 
 def evaluation(
     run: Source, corpus: Corpus | None, documents: str = "asked", types: Any = None, out: Any = None
 ) -> Evaluation:
     """The evaluation of a run by its own gold or a benchmark's: once, as its rows are let go."""
-    named = {f"{SCORE}{run.log['scorer']}": "log_score"}
+    named = {f"{samples.SCORE}{run.log['scorer']}": "log_score"}
     run.rows = {role: rows.rename(named, strict=False) for role, rows in run.rows.items()}
     gold = [] if corpus is None else [_joined(run, corpus, is_all=documents == "all")]
     calls, given = run.rows["call"], run.rows["answer"]
     # A sample that asks for an object has several answers, and is counted once.
     run.notes[MATCHED] = calls.height or given.height
-    failed = calls.filter(~pl.col("status").is_in([*USABLE, "missing"]))
+    failed = calls.filter(~pl.col("status").is_in([*tables.USABLE, "missing"]))
     run.notes[FAILED] = failed.height
     reasons = failed["error"].drop_nulls().value_counts(sort=True).head(5)
     run.notes.update({f"failed with {error[:120]}": count for error, count in reasons.rows()})
@@ -283,7 +279,7 @@ def differences(evaluation: Evaluation) -> pl.DataFrame:
 def _units(evaluation: Evaluation) -> pl.DataFrame:
     """What the log scored with formlab's verdict; without its scores all that was asked for."""
     scorer, right = stated(evaluation).get("scorer"), pl.col("outcome") == "match"
-    is_field = pl.col("gold").is_not_null() & ~pl.col("level").is_in(WHOLE_LEVELS)
+    is_field = pl.col("gold").is_not_null() & ~pl.col("level").is_in(tables.WHOLE_LEVELS)
     none = pl.LazyFrame(schema={"log_score": pl.Float64})
     cases = pl.concat([evaluation.scan("cases"), none], how="diagonal")
     asked = cases.filter(is_field, pl.col("outcome") != "unscored")
@@ -309,9 +305,9 @@ def _why(row: Row, scorer: str) -> str:
     is_form = STAGE_OF.get(cause) == "form" or cause in ("space", "diacritic")
     is_within = (row["gold"] or "").strip().lower() in (row["pred"] or "").lower()
     reasons = {
-        "not scored in the log": score is None and status in USABLE,
+        "not scored in the log": score is None and status in tables.USABLE,
         f"{status}: left out of the log's mean, counted as wrong by formlab": score is None,
-        f"{status}: scored in the log, nothing found for formlab": status not in USABLE,
+        f"{status}: scored in the log, nothing found for formlab": status not in tables.USABLE,
         "a model judged it in the log": "model_graded" in scorer,
         "the whole document is scored by another rule": row["path"] is None,
         "partial credit in the log": score not in (0, 1),

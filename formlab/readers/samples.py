@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab.readers import ODD, Row, Source, door, sources
 from formlab.readers.door import as_text, number
-from formlab.readers.sources import columns_of, items
 from formlab.readers.values import as_frame, pointer, values_of
 from formlab.tables import USABLE
 from formlab.text import answers, replies
@@ -29,7 +27,8 @@ MISSING = "samples missing: planned, and not in the log"
 DUPLICATES = "samples given again: the last that did not fail is kept"
 UNREADABLE = "samples unreadable"
 FIGURES = "figures stated in the log that cannot be read"
-NAMES = sources.NAMES["log"]  # What a column can be, with the names that tell it.
+# What a column can be, with the names that tell it; the columns of the rows of a role.
+NAMES, _ROLES = door.NAMES["log"], door.NAMES["roles"]
 # Scores in words: those of tables, and Inspect's correct, incorrect, partial and no answer.
 _CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "p": 0.5}
 _CREDIT |= dict.fromkeys(("false", "no", "i", "n"), 0.0)
@@ -39,7 +38,6 @@ _ROWS = 10_000  # Rows that are in memory at once, each perhaps of many values.
 _FEW = pl.col("^(system|split|origin)$")  # A million times the same.
 _DTYPES = tables.DOCUMENTS | tables.RESPONSES | tables.RECORDS
 _DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
-_ROLES = sources.NAMES["roles"]
 
 
 @dataclass
@@ -83,11 +81,11 @@ class Sample:
         call = {"role": "call", "task": "text", "request": request, "attempts": 1, "path": place}
         text = None if isinstance(self.answer, tuple) else as_text(self.answer)
         call |= {"text": text, "status": self.status} | self.call
-        if golds:
-            yield columns | _columns(golds) | {"role": "gold"}
-        if claims:
-            answer = {"role": "answer", "origin": origin, "status": status} | _columns(claims)
-            yield answer | (scores if place is not None else {})
+        answer = {"origin": origin, "status": status} | (scores if place is not None else {})
+        for role, values, said in (("gold", golds, columns), ("answer", claims, answer)):
+            if values:
+                paths, texts = map(list, zip(*values, strict=True))
+                yield said | {"role": role, "path": paths, "value": texts}
         yield call | (scores | {"log_status": self.status} if place is None else {})
 
     def _values(self, value: Any, form: Any) -> Sequence[tuple[str | None, str | None]]:
@@ -112,10 +110,6 @@ class Sample:
             return status, found
         asked = [self.path] if form is None else [path for path, _ in golds]
         return "missing" if status in USABLE else status, [(path, None) for path in asked]
-
-
-def _columns(values: Sequence[tuple[str | None, str | None]]) -> Row:
-    return dict(zip(("path", "value"), map(list, zip(*values, strict=True)), strict=True))
 
 
 def sample_rows(
@@ -199,7 +193,7 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Source]:
         is_one = sum(system == other for other, _ in keys) == 1
         said = {"name": system if is_one else f"{system}, epoch {epoch}", "log": log}
         notes = Counter(source.notes)
-        runs.append(dataclasses.replace(source, notes=notes, rows=of_run, **said))
+        runs.append(replace(source, notes=notes, rows=of_run, **said))
     return runs
 
 
@@ -240,7 +234,7 @@ def names(path: Path) -> set[str]:
     """The names of a table's columns, or those of members at the start of a JSON file."""
     kind = door.kind(path) if path.is_file() else ""
     if kind == "workbook":
-        return set(columns_of(path))
+        return set(sources.columns_of(path))
     if kind == "parquet":
         with suppress(OSError, pl.exceptions.PolarsError):
             return set(pl.scan_parquet(path, glob=False).collect_schema())
@@ -284,7 +278,7 @@ def of_cells(row: Row, named: Mapping[str, str], doc_id: str | None = None) -> S
 
 def of_table(table: Any, source: Source) -> Iterator[Row]:
     """The rows of any table with a row per sample, by its columns' names or those of `source`."""
-    rows, named = [*items(table, source.notes)], dict(source.columns)
+    rows, named = [*sources.items(table, source.notes)], dict(source.columns)
     known = dict.fromkeys(name for _, row in rows for name in row)
     for column, name in named.items():
         for what, word, words in (("column to name", column, NAMES), ("column", name, known)):

@@ -115,7 +115,7 @@ def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False)
     batch = names = None
     for some in _some(rows):
         for number, row in some:
-            if not isinstance(row, dict | Mapping):
+            if type(row) is not dict and not isinstance(row, Mapping):
                 what = f"values cannot be read from {type(row).__name__}"
                 remedy = 'an object each, such as {"doc_id": "1", "text": "…"}'
                 raise DataBroken(what, where=f"{home}{place}{number}", remedy=remedy)

@@ -18,7 +18,7 @@ from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.readers import Source, logs
 from formlab.readers.harnesses import inspect_sample
-from formlab.readers.samples import sample_rows
+from formlab.readers.samples import runs_of, sample_rows
 from formlab.readers.types import FieldTypes
 
 __all__ = ["inspect_scorer"]
@@ -107,7 +107,7 @@ def _evaluations(samples: Sequence[dict[str, Any]], types: Any) -> list[Evaluati
     """An evaluation for each epoch."""
     source = Source(Path("samples"))
     rows = sample_rows(source, "samples", enumerate(samples), inspect_sample)
-    return [logs.evaluation(run, None, types=types) for run in logs.runs_of(rows, source)]
+    return [logs.evaluation(run, None, types=types) for run in runs_of(rows, source)]
 
 
 def _values(evaluation: Evaluation, metrics: Sequence[str], average: str) -> dict[str, float]:

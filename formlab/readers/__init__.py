@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
+from formlab.readers.door import NAMES
 from formlab.registry import Registry
 
 if TYPE_CHECKING:
@@ -22,22 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["READERS", "Reader", "Row", "Source", "is_run", "read_predictions", "reader_of"]
 __all__ += ["splits"]
 
-# Cells by name. `role` is one of `ROLES`; a document, gold and an answer have the columns of
+# Cells by name. `role` is gold, answer, call or figure; gold and an answer have the columns of
 # records, a call those of responses, a figure `scorer`, `kind`, `score` and `n`. The scores of a
 # log are `log_by_<scorer>` of answers and calls. Of several values `path` and `value` are lists.
 Row = dict[str, Any]
-ROLES = ("document", "gold", "answer", "call", "figure")
 # What reading runs into where a file is not laid out as it should be.
 ODD = (ArithmeticError, AttributeError, FormlabError, LookupError, RuntimeError, TypeError)
 ODD += (ValueError, csv.Error)
 UNMET = "no field of the answers is one of the gold's"
 # In the order in which they are tried, after plug-ins.
-_NAMES = {
-    "engine": "azure textract document_ai hocr alto page_xml tesseract",
-    "harnesses": "inspect lmms_eval omniai vlmevalkit stickler docling_eval olmocr",
-    "published": "fincriticaled formcraft formfactory vrdu",
-}
-_FILES = {n: f"formlab.readers.{home}:READERS" for home in _NAMES for n in _NAMES[home].split()}
+_FILES = {n: f"formlab.readers.{home}:READERS" for home, of in NAMES["readers"].items() for n in of}
 READERS = Registry("readers", _FILES)
 # Names of modules that score, or read answers and gold, as what scores does.
 HOMES = {
@@ -48,7 +43,10 @@ HOMES = {
 
 @dataclasses.dataclass
 class Source:
-    """What a reader reads; it counts in `notes`, lists its `files` and says the system's `name`."""
+    """What a reader reads; it counts in `notes`, lists its `files` and says the system's `name`.
+
+    Of a run `rows` are those of each role as a frame, and `log` is what an evaluation keeps.
+    """
 
     path: Path | None
     corpus: Corpus | None = None
@@ -56,6 +54,8 @@ class Source:
     notes: Counter[str] = dataclasses.field(default_factory=Counter)
     files: list[Path] = dataclasses.field(default_factory=list)
     name: str | None = None
+    rows: dict[str, Any] = dataclasses.field(default_factory=dict)
+    log: Row = dataclasses.field(default_factory=dict)
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -72,17 +72,6 @@ class Reader(NamedTuple):
     read: Callable[[Source], Iterable[Row]]
     splits: Callable[[Path], list[str]] | None = None  # Those that a path has answers for.
     both: Callable[[Path], tuple[Corpus, Predictions]] | None = None  # Gold and answers.
-
-
-def by_role(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """The rows of each role, in order and one a value, which lose their `role`."""
-    found: dict[str, list[Row]] = {role: [] for role in ROLES}
-    for row in rows:
-        of_role, path = found[row.pop("role")], row.get("path")
-        values = zip(path, row["value"], strict=True) if isinstance(path, list) else ()
-        several = [row | {"path": path, "value": value} for path, value in values]
-        of_role += several if isinstance(path, list) else [row]
-    return found
 
 
 def counted(notes: Mapping[str, int]) -> dict[str, int]:
@@ -156,7 +145,7 @@ def read_predictions(
 
     path = files.local(source) if isinstance(source, str | Path) else None
     if path and is_run(path):
-        run = answers.of_run(path, corpus)
+        run = answers.of_folder(path, corpus)
         return dataclasses.replace(run, system=name or run.system)
     if path and not columns and (reader := reader_of(path, corpus)):
         found = Source(path, corpus)

@@ -20,16 +20,13 @@ import polars as pl
 from formlab import files, readers, tables
 from formlab.errors import DataBroken
 from formlab.folders import MANIFEST, Corpus, Predictions, home_of
-from formlab.readers import Row, Source, by_role, counted, values
-from formlab.readers.door import stem
-from formlab.readers.sources import document_files
+from formlab.readers import Row, Source, counted, door, samples, sources, values
 from formlab.readers.values import DOCUMENT, RECORD
 from formlab.trees import unescape
 
 OWN = "own"  # The benchmark of a user's own forms.
-IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".pdf")
-_ENDINGS = (*IMAGES, ".heic", ".jp2", ".json", ".txt", ".md", ".xml", ".html", ".csv", ".docx")
-_ENDING = re.compile(rf"(?<=[^/])(?:{'|'.join(map(re.escape, _ENDINGS))})$", re.IGNORECASE)
+IMAGES, _OTHERS = map(tuple, door.NAMES["endings"].values())
+_ENDING = re.compile(rf"(?<=[^/])(?:{'|'.join(map(re.escape, IMAGES + _OTHERS))})$", re.IGNORECASE)
 # Columns that rows of values always have.
 BARE = pl.DataFrame(schema=dict.fromkeys(("status", "kind", "task"), pl.String))
 _ALONE = re.compile("/(?:0|value)$")
@@ -39,11 +36,10 @@ _HAS_VALUE, _HAS_PATH = pl.col("value").is_not_null(), pl.col("path").is_not_nul
 # The origin of a value inside of a file goes on after `#`.
 _STATUS, IN_JSON = pl.col("status"), pl.col("origin").str.contains(r"(?i)\.json$")
 # A text of a page that should be JSON: it begins so, or is the content of a JSON file.
-UNREAD = ~_HAS_PATH & _HAS_VALUE
-UNREAD &= ((_STATUS == "bad_json") | IN_JSON).fill_null(value=False)
+UNREAD = ~_HAS_PATH & _HAS_VALUE & ((_STATUS == "bad_json") | IN_JSON).fill_null(value=False)
 
 
-def of_run(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
+def of_folder(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
     """The predictions of a run; `scanned`, they stay on disk."""
     if not files.is_file(home_of(path) / MANIFEST):
         remedy = "the same formlab run … goes on; with --set max_calls=0 a model is asked nothing"
@@ -57,26 +53,27 @@ def of_run(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictions:
 
 def of_rows(rows: Iterable[Row], source: Source, name: str | None = None) -> Predictions:
     """The predictions that rows of a reader are: its answers, and its calls as responses."""
-    roles, corpus = by_role(rows), source.corpus
-    systems = (row.get("system") for row in roles["answer"])
-    source.name = name or source.name or system_of(systems, source.path)
-    if len({row.get("epoch") for row in roles["answer"]}) > 1:
-        raise DataBroken("a log of several epochs", where=source.path, remedy="formlab score LOG")
-    # What a log says of its own task is nothing of the corpus.
-    others = ("benchmark", "split", "system", "epoch")
-    given = [{n: row[n] for n in row if n not in others} for row in roles["answer"]]
-    loose = [row for row in given if not row.get("task")]
-    names = dict.fromkeys(chain.from_iterable([("doc_id", "path", "value", "origin"), *loose]))
-    frame = pl.DataFrame(loose, {n: tables.RECORDS.get(n, pl.String) for n in names})
-    known = tables.RESPONSES.keys() - {*others}
-    calls = [{n: row[n] for n in row if n in known} for row in roles["call"]]
-    found = next(in_parts(iter([frame]), source))
-    key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": source.name}
-    exact = [row for row in given if row.get("task")]
-    records = tables.table("records", exact, role="prediction", **key)
-    records = pl.concat([records, found.records], how="diagonal") if exact else found.records
-    responses = tables.table("responses", calls, **key)
-    return dataclasses.replace(found, records=records, responses=responses).check()
+    run, *others = samples.runs_of(rows, source)
+    if others:
+        what = f"the log holds several runs: {', '.join(one.name for one in (run, *others))}"
+        raise DataBroken(what, where=source.path, remedy="formlab score LOG")
+    source.name = run.name = name or run.name
+    given, is_named = run.rows["answer"], pl.col("task").is_null()
+    exact = of_run(run, source.corpus, given.filter(~is_named), run.rows["call"])
+    given = given.filter(is_named).with_columns(pl.col("origin").cast(pl.String))
+    found = next(in_parts(iter([given]), source))
+    records = pl.concat([exact.records, found.records], how="diagonal")
+    return dataclasses.replace(found, records=records, responses=exact.responses).check()
+
+
+def of_run(run: Source, corpus: Corpus, given: pl.DataFrame, calls: pl.DataFrame) -> Predictions:
+    """Answers that a run has at the names of the gold, and its calls, as predictions."""
+    key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": run.name}
+    # A log says what its questions are, and nothing of what its answers are.
+    records = table(given, key | {"role": "prediction"}).with_columns(field=pl.lit(None, pl.String))
+    calls = calls.select(tables.RESPONSES.keys() & {*calls.columns} - key.keys())
+    responses = tables.table("responses", calls.to_dicts(), **key)
+    return Predictions(records, responses, run.name, sources=run.hashes)
 
 
 def of_table(
@@ -112,7 +109,11 @@ def in_parts(
         moved = moves(paths, fields["path"], notes)
         tasks = fields.group_by("task").agg(pl.col("len").sum())
         usual = tasks.sort("len", "task", descending=[True, False])["task"].first() or "text"
-        name = source.name or system_of(given.systems, source.path)
+        if len(given.systems) > 1 and not source.name:
+            what = f"several systems in one file: {', '.join(sorted(given.systems))}"
+            raise DataBroken(what, where=source.path, remedy="a file each")
+        usual_name = door.stem(source.path.resolve()) if source.path else "answers"
+        name = source.name or next(iter(given.systems), usual_name)
         for number, part in enumerate(each):
             # Several values of a user's own field are a list.
             rows = given.rows(number, given.lists if corpus.benchmark == OWN else ())
@@ -124,19 +125,11 @@ def in_parts(
             notes.clear()
 
 
-def system_of(systems: Iterable[str | None], path: Path | None) -> str:
-    """What the system is called whose answers name `systems`, and are in a file."""
-    if len(names := {*systems} - {None}) > 1:
-        what = f"several systems in one file: {', '.join(sorted(names))}"
-        raise DataBroken(what, where=path, remedy="a file each")
-    return next(iter(names), None) or (stem(path.resolve()) if path else "answers")
-
-
 def sources_of(path: Path | None) -> dict[str, str]:
     """The SHA-256 of a file, or of each file of a folder that has a document."""
     if path is None or path.is_file():
         return {path.name: files.sha256(path)} if path else {}
-    return {file.name: files.sha256(file.where) for file in document_files(path)}
+    return {file.name: files.sha256(file.where) for file in sources.document_files(path)}
 
 
 def _records(given: pl.DataFrame, corpus: Corpus, usual: str, notes: Counter[str]) -> pl.DataFrame:
@@ -193,16 +186,12 @@ def with_tasks(given: pl.DataFrame, corpus: Corpus, usual: str) -> pl.DataFrame:
 def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers with the items of a list as one value where the gold has one, with choices."""
     choices = corpus.records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
-    field = pl.col("path").str.replace(r"/\d+$", "")
-    items = given.select(pl.col("path").unique()).filter(
-        field != pl.col("path"), field.is_in(choices.implode())
-    )
-    if items.is_empty():
+    if choices.is_empty():
         return given
+    field = pl.col("path").str.replace(r"/\d+$", "")
     field = pl.when(field.is_in(choices.implode()), _HAS_VALUE).then(field)
     is_option = field.is_not_null() & pl.struct("doc_id", field).is_duplicated()
-    lists = given.filter(is_option).with_columns(path=field)
-    lists = lists.group_by("doc_id", "path", maintain_order=True)
+    lists = given.filter(is_option).group_by("doc_id", path=field, maintain_order=True)
     lists = lists.agg("value", pl.exclude("doc_id", "path", "value").first())
     texts = [json.dumps(texts, ensure_ascii=False) for texts in lists["value"].to_list()]
     lists = lists.with_columns(value=pl.Series(texts, dtype=pl.String)).select(given.columns)
@@ -309,19 +298,17 @@ def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[st
         met = {values.pattern(moved.get(path, path)) for path in given}
     notes["fields named alike but for case, spaces and punctuation"] += len(alike)
     # Where all answers are texts of pages, fields are searched there.
-    lacking, strange = fields - met if met else set(), met - fields
-    _note("gold fields that no answer has", lacking, strange, notes)
-    _note("answer fields that no gold has", strange, fields - met, notes)
+    lacking, strange = fields - met, met - fields
+    sides = {"gold fields that no answer has": (lacking if met else set(), strange)}
+    sides |= {"answer fields that no gold has": (strange, lacking)}
+    for what, (own, others) in sides.items():
+        # With two of them and that of the others which is most like each.
+        found = [] if len(own) < 3 else ["…"]
+        for name in sorted(own)[1::-1]:
+            near = get_close_matches(name[:80], sorted(others)[:200], 1)
+            found.insert(0, f"{name:.80} (nearest: {near[0]:.80})" if near else f"{name:.80}")
+        notes[f"{what}: {', '.join(found)}"] += len(own)
     return moved
-
-
-def _note(what: str, fields: set[str], others: set[str], notes: Counter[str]) -> None:
-    """Count fields, with two of them and that of the others which is most like each."""
-    found = [] if len(fields) < 3 else ["…"]
-    for name in sorted(fields)[1::-1]:
-        near = get_close_matches(name[:80], sorted(others)[:200], 1)
-        found.insert(0, f"{name:.80} (nearest: {near[0]:.80})" if near else f"{name:.80}")
-    notes[f"{what}: {', '.join(found)}"] += len(fields)
 
 
 def _fold(field: str) -> str:

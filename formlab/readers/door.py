@@ -9,6 +9,7 @@ import lzma
 import math
 import re
 import sys
+import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -29,15 +30,15 @@ else:
 
 T = TypeVar("T")
 Box = tuple[float, float, float, float]
-LOOKED_AT = 20  # Files of a folder, to tell what they are.
+LOOKED_AT = 20  # Files of a folder, or rows, to tell what they are.
 _PACKED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
 _UNPACK = {b"\x1f\x8b": gzip.open, b"\x28\xb5": zstd.open}
+# Names of columns and endings of files, by table and formlab's own name.
+NAMES = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
+NAMES = {t: {name: of.split() for name, of in names.items()} for t, names in NAMES.items()}
 # What files hold by their endings, of those with a row a line first.
-FORMS = {".csv": "delimited", ".tsv": "delimited", ".tab": "delimited", ".jsonl": "lines"}
-FORMS |= {".ndjson": "lines", ".parquet": "parquet"}
-FORMS |= dict.fromkeys((".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"), "workbook")
-TABLES = tuple(FORMS)
-FORMS |= {".json": "json", ".zip": "zip"}
+FORMS = {ending: form for form, endings in NAMES["forms"].items() for ending in endings}
+TABLES = tuple(FORMS)[:-2]  # All but JSON and archives.
 # What a workbook begins with, or has among the first parts of its archive.
 _OF_WORKBOOKS = (b"\xd0\xcf\x11\xe0", b"[Content_Types].xml", b"xl/workbook", b"xl/worksheets/")
 # What damaged archives and what is packed in them raise.

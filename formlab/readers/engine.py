@@ -17,11 +17,10 @@ from typing import Any
 import polars as pl
 from lxml import etree
 
-from formlab import files
+from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import ODD, Reader, Row, Source, answers, by_name, door
 from formlab.readers.door import Box, around, as_text, at, number, written
-from formlab.tables import BOX
 from formlab.trees import leaves
 
 _VALUE = re.compile(r"value(?!_?type)", re.IGNORECASE)
@@ -60,7 +59,7 @@ class Reading:
             sides, scale = self.sizes.get(part.page, (0, 0)), (1.0, 1.0)
             if size and all(sides):
                 scale = (size[0] / sides[0], size[1] / sides[1])
-            corners = zip(BOX, part.box or (), scale * 2, strict=False)
+            corners = zip(tables.BOX, part.box or (), scale * 2, strict=False)
             box = {side: corner * by for side, corner, by in corners}
             stated = {"path": path, "page": part.page, "confidence": part.confidence}
             return stated | box | {"value": text} | cells
@@ -94,9 +93,8 @@ def _reader(
         return [file for file in below if file.name[0] != "." and door.ending(file) in endings]
 
     def fits(path: Path) -> bool:
-        return any(
-            re.search(mark.encode(), door.head(file)) for file in listed(path)[: door.LOOKED_AT]
-        )
+        heads = map(door.head, listed(path)[: door.LOOKED_AT])
+        return any(re.search(mark.encode(), head) for head in heads)
 
     def rows(source: Source) -> Iterator[Row]:
         source.files, corpus = listed(source.path), source.corpus
@@ -117,9 +115,8 @@ def _reader(
                 is_json = endings == [".json"]
                 found = read(files.parse_json(written(file), where=str(file)) if is_json else file)
                 if not (found.values or found.lines or found.sizes):
-                    raise DataBroken(
-                        f"neither pages nor values: {written(file)[:200]!r}", where=file
-                    )
+                    problem = f"neither pages nor values: {written(file)[:200]!r}"
+                    raise DataBroken(problem, where=file)
                 rows = list(found.rows(sizes.get(doc_id), has_text=has_text))
             except ODD as error:
                 if not isinstance(error, FormlabError):
@@ -207,8 +204,7 @@ def _tesseract(path: Path) -> Reading:
                 line[0].box = box
             elif (text := row["text"] or "").strip():
                 line.append(Found(text, box, number(row["conf"], 100), page))
-    reading.lines = [*lines.values()]
-    return reading
+    return replace(reading, lines=[*lines.values()])
 
 
 def _every(holders: Iterable[Any], *names: str) -> list[Any]:
@@ -303,15 +299,15 @@ def _azure_field(value: Any) -> Any:
         return [*map(_azure_field, typed)]
     if isinstance(typed, dict) and kind in ("object", "dictionary"):
         return {name: _azure_field(inner) for name, inner in typed.items()}
-    found = _part(value)
-    is_shown = found.text and kind != "selectionMark"
+    is_shown = (found := _part(value)).text and kind != "selectionMark"
     return found if is_shown else replace(found, text=as_text(typed) or "")
 
 
 def _textract(content: Any) -> Reading:
     responses = content if isinstance(content, list) else [content]
     expenses = _every(responses, "ExpenseDocuments")
-    blocks = _every([*responses, *expenses], "Blocks")
+    # Pages of one job may be saved as a list of their blocks.
+    blocks = _every([*responses, *expenses], "Blocks") or [b for b in responses if "BlockType" in b]
     by_id, pairs = {block.get("Id"): block for block in blocks}, []
 
     def related(block: Row, kind: str = "CHILD") -> list[Row]:

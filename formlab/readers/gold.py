@@ -19,13 +19,11 @@ import polars as pl
 from formlab import benchmarks, files, tables
 from formlab.benchmarks.corpus import batch_numbers, image_columns
 from formlab.errors import DataBroken, UnknownName
-from formlab.files import local
 from formlab.folders import Corpus
-from formlab.readers import Row, answers, counted
+from formlab.readers import Row, answers, counted, door
 from formlab.readers.answers import BARE, IMAGES, IN_JSON, OWN, UNREAD
-from formlab.readers.door import stem
 from formlab.readers.sources import FRAME
-from formlab.readers.types import FieldTypes, rule_text
+from formlab.readers.types import TYPES, FieldTypes, rule_text
 from formlab.readers.values import DOCUMENT, Stored, pieces
 
 __all__ = ["corpus", "read", "splits"]
@@ -73,7 +71,7 @@ def corpus(
     """
     how = {"images": images, "types": types, "name": name, "columns": columns}
     with TemporaryDirectory(prefix="formlab-") as folder:
-        (made,) = corpora(local(gold), Path(folder, "read"), records=math.inf, **how)
+        (made,) = corpora(files.local(gold), Path(folder, "read"), records=math.inf, **how)
     return made
 
 
@@ -114,7 +112,7 @@ def corpora(
         texts = find(root, documents["doc_id"], Counter(), (".txt",))
     elif path and documents["has_image"].any():
         root = (path if path.is_dir() else path.parent).resolve()
-    key = {"benchmark": OWN, "split": name or (stem(path.resolve()) if path else FRAME)}
+    key = {"benchmark": OWN, "split": name or (door.stem(path.resolve()) if path else FRAME)}
     sources = answers.sources_of(path)
 
     def document(row: Row) -> Row:
@@ -165,7 +163,7 @@ def _records(
     flaws["documents whose text was repaired to be read"] += mended
     paths = values["path"].drop_nulls().unique(maintain_order=True)
     of_path = partial(pl.col("path").replace_strict, paths, default=None, return_dtype=pl.String)
-    kind = pl.coalesce("kind", of_path([types.of(path).kind for path in paths]))
+    kind = pl.coalesce("kind", of_path([TYPES.get(types.of(path).type) for path in paths]))
     meta = of_path([rule_text(declared.of(path)) for path in paths])
     is_page = pl.col("path").is_null()
     fields = values.filter(~is_page)
@@ -225,7 +223,7 @@ def schema_of(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def splits(root: Path) -> dict[str, int]:
     """The one split of a gold file or folder; its documents are counted when it is read."""
-    return {stem(Path(root).resolve()): 0}
+    return {door.stem(Path(root).resolve()): 0}
 
 
 tables.door(globals(), __all__)

@@ -15,15 +15,12 @@ from typing import Any
 import polars as pl
 from rapidfuzz import fuzz
 
-from formlab import files
+from formlab import files, tables
 from formlab.errors import DataBroken
-from formlab.readers import Reader, Row, Source, door, samples
+from formlab.readers import Reader, Row, Source, door, samples, sources
 from formlab.readers.door import as_text, at, number
 from formlab.readers.samples import ANSWER, Sample, figure, has, names, sample_rows
-from formlab.readers.sources import FRAME, items
-from formlab.readers.values import pointer
-from formlab.tables import USABLE
-from formlab.trees import escape, leaves, unescape
+from formlab.trees import escape, leaves, pointer, unescape
 
 # What they call things, by reader.
 _NAMES = tomllib.loads(Path(__file__).with_name("harnesses.toml").read_text("utf-8"))
@@ -105,9 +102,8 @@ def lmms_eval(source: Source) -> Iterator[Row]:
     count = at(results, "n-samples", task, "effective")
 
     def sample_of(line: Row, _: str) -> Sample:
-        said = {n: v for n, v in line.items() if n not in _BESIDE}
-        said = {n: v.get("score") if isinstance(v, dict) else v for n, v in said.items()}
-        scores = {n: v for n, v in said.items() if isinstance(v, int | float)}
+        said = ((n, v.get("score") if isinstance(v, dict) else v) for n, v in line.items())
+        scores = {n: v for n, v in said if n not in _BESIDE and isinstance(v, int | float)}
         columns = {"question": line.get("input"), "doc_hash": line.get("doc_hash")}
         # Metrics of lmms-eval look at the first of several answers.
         gold, answer = _accepted(line.get("target")), _first(line.get("filtered_resps"))
@@ -129,9 +125,7 @@ def _image(line: Row) -> str | None:
 
 
 def _first(value: Any) -> Any:
-    while isinstance(value, list):
-        value = value[0] if value else None
-    return value
+    return _first(value[0] if value else None) if isinstance(value, list) else value
 
 
 def _accepted(gold: Any) -> Any:
@@ -156,9 +150,11 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
         return sample
 
     # A column per category, in per cent as they are stated.
-    cells = ((file, *cell) for file in found for _, row in items(file) for cell in row.items())
+    cells = (
+        (file, *cell) for file in found for _, row in sources.items(file) for cell in row.items()
+    )
     stated = ((file.stem.rpartition("_")[2], n, v) for file, n, v in cells if number(v) is not None)
-    rows, figures = items(path, source.notes), (figure(*of) for of in stated)
+    rows, figures = sources.items(path, source.notes), (figure(*of) for of in stated)
     return sample_rows(source, dataset, rows, sample_of, figures, system=model)
 
 
@@ -237,12 +233,12 @@ def docling_eval(source: Source) -> Iterator[Row]:
                     figures.append(figure(scorer, "mean", value["mean"], value.get("total")))
 
     def sample_of(row: Row, origin: str) -> Sample:
-        read = (door.decoded(row.get(n) or "{}", dict, origin) for n in _DOCLING["columns"][:3])
-        gold, answer, info = read
+        objects = (row.get(name) or "{}" for name in _DOCLING["columns"][:3])
+        gold, answer, info = (door.decoded(text, dict, origin) for text in objects)
         outcome = str(row.get("status") or "success").lower().rpartition(".")[2]
         status = _DOCLING["status"].get(outcome, "api_error") if answer else "api_error"
         read, doc_id = _docling_values(answer), row["document_id"]
-        error = None if status in USABLE else f"conversion: {outcome}"
+        error = None if status in tables.USABLE else f"conversion: {outcome}"
         call = {"error": error, "text": read[0][1] if answer else None}
         system = str(info.get("asset") or info.get("name") or "docling")
         given = {"system": system, "scores": scores[str(doc_id)], "call": call}
@@ -251,8 +247,8 @@ def docling_eval(source: Source) -> Iterator[Row]:
     source.files += (shards := _shards(source.path))
     # Not the images, which are most of a shard.
     columns = pl.col(f"^({'|'.join(_DOCLING['columns'])})$")
-    read = ((s.name, items(pl.scan_parquet(s, glob=False).select(columns))) for s in shards)
-    rows = ((o.replace(FRAME, name, 1), row) for name, part in read for o, row in part)
+    read = ((s.name, sources.items(pl.scan_parquet(s, glob=False).select(columns))) for s in shards)
+    rows = ((o.replace(sources.FRAME, name, 1), row) for name, part in read for o, row in part)
     return sample_rows(source, door.stem(path), rows, sample_of, figures)
 
 

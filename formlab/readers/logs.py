@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, metrics, readers, tables
+from formlab import benchmarks, files, metrics, readers, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError
-from formlab.files import local
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.readers import ODD, Row, Source, answers, counted, door, samples, sources
+from formlab.readers import ODD, Row, Source, answers, counted, samples, sources
 from formlab.readers.gold import corpora
-from formlab.readers.samples import NAMES, SCORE
-from formlab.readers.sources import FRAME
-from formlab.readers.values import as_frame
 from formlab.scoring.causes import STAGE_OF
 from formlab.scoring.evaluate import evaluate
-from formlab.tables import USABLE, WHOLE_LEVELS
 
 __all__ = ["differences", "headlines", "join_report", "open_log", "open_logs"]
 
@@ -35,13 +28,8 @@ STRANGE = "samples that the benchmark does not have"
 OTHER_GOLD = "targets that differ from the benchmark's gold, which is used"
 _REPORT = {"matched": MATCHED, "missing": samples.MISSING, "duplicate": samples.DUPLICATES}
 _REPORT |= {"failed": FAILED, "unreadable": samples.UNREADABLE}
-_ROWS = 10_000  # Rows that are in memory at once, each perhaps of many values.
 _CLOSE = 0.005  # Two figures of a document that differ by more than rounding.
 _KEY = ["doc_id", "path"]
-_FEW = pl.col("^(system|split|origin)$")  # A million times the same.
-_DTYPES = tables.DOCUMENTS | tables.RESPONSES | tables.RECORDS
-_DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
-_COLUMNS = sources.NAMES["roles"]
 _CASE = ("doc_id", "path", "gold", "pred", "status", "log_score", "formlab")
 Columns = Mapping[str, str] | None
 
@@ -87,8 +75,8 @@ def open_logs(
     """An evaluation for each run in a log, as `open_log`; `name` and `out` are for one run."""
     is_name = isinstance(benchmark, str)
     corpus = benchmarks.load(benchmark, root=root, split=split) if is_name else benchmark
-    origin = Source(Path(FRAME), corpus, columns or {})
-    runs = runs_of(log_rows(source, origin), origin)
+    origin = Source(Path(sources.FRAME), corpus, columns or {})
+    runs = samples.runs_of(log_rows(source, origin), origin)
     if is_name and not split:
         # The split that the first run fits best: the usual one, if all of the run is of it.
         least, usual = _matched(runs[0], corpus)["at"].null_count(), corpus
@@ -98,7 +86,7 @@ def open_logs(
                     other = benchmarks.load(benchmark, root=root, split=split)
                     if (strange := _matched(runs[0], other)["at"].null_count()) < least:
                         corpus, least = other, strange
-    runs[0].system = name if name and len(runs) == 1 else runs[0].system
+    runs[0].name = name if name and len(runs) == 1 else runs[0].name
     options |= {"out": None} if len(runs) > 1 else {}
     return [evaluation(runs.pop(0), corpus, **options) for _ in range(len(runs))]
 
@@ -107,7 +95,7 @@ def log_rows(source: Any, origin: Source) -> Iterator[Row]:
     """The rows of a log or of a table with a row per sample; `origin` says what was read."""
     title, read = "a table with a row per sample", partial(samples.of_table, source)
     if isinstance(source, str | Path):
-        origin.path = path = local(source)
+        origin.path = path = files.local(source)
         if not os.path.exists(path):
             raise DataMissing("no such log", where=path, remedy="check the path")
         if not origin.columns and (reader := readers.reader_of(path, origin.corpus)):
@@ -131,77 +119,20 @@ def log_rows(source: Any, origin: Source) -> Iterator[Row]:
 def is_table(path: Path) -> bool:
     """Whether a file is a table with columns for both gold and answers."""
     columns = samples.names(path)
-    return all(columns & {*NAMES[name]} for name in ("gold", "value"))
-
-
-@dataclasses.dataclass
-class Run:
-    """The rows of one system and epoch of a log by role; `log` is what an evaluation keeps."""
-
-    system: str
-    rows: dict[str, pl.DataFrame]
-    log: dict[str, Any]
-    notes: Counter[str]
-    sources: dict[str, str]
-
-
-def runs_of(rows: Iterable[Row], source: Source) -> list[Run]:
-    """The runs of a log, one for each system and epoch; figures are of each of them."""
-    of_all, rows = ["system", "epoch", "split", *_KEY], iter(rows)
-    parts = {role: [_frame([dict.fromkeys(of_all + of)])[:0]] for role, of in _COLUMNS.items()}
-    while some := list(islice(rows, _ROWS)):
-        for role in parts:
-            if found := [row for row in some if row["role"] == role]:
-                parts[role].append(_frame(found))
-    stem, by = door.stem(source.path), {r: pl.concat(p, how="diagonal") for r, p in parts.items()}
-    usual = pl.col("system").fill_null(source.name or stem), pl.col("epoch").fill_null(1)
-    by |= {role: by[role].with_columns(usual) for role in ("answer", "call")}
-    keys = pl.concat(by[role].select("system", "epoch") for role in ("answer", "call"))
-    if not (keys := keys.unique(maintain_order=True).rows()):
-        raise DataBroken("the log has no samples", where=source.path)
-    scored = [c for role in ("answer", "call") for c in by[role].select(f"^{SCORE}.*$")]
-    scorers = [scores.name.removeprefix(SCORE) for scores in scored if scores.count()]
-    headline = by["figure"].select("scorer", metric="kind", value="score", n="n")
-    # The first scorer is the one that the headline is of.
-    scorer = next((name for name in (*headline["scorer"], *scorers) if name in scorers), None)
-    split = pl.concat(frame["split"] for frame in by.values()).drop_nulls().first()
-    log = {"name": split or stem, "headline": headline.to_dicts(), "scorer": scorer}
-    runs, named = [], {f"{SCORE}{scorer}": "log_score"}
-    for system, epoch in keys:
-        # Gold and figures that do not say theirs are of every run.
-        is_system, is_epoch = pl.col("system") == system, pl.col("epoch") == epoch
-        is_of = is_system.fill_null(value=True) & is_epoch.fill_null(value=True)
-        of_run = {role: rows.filter(is_of).rename(named, strict=False) for role, rows in by.items()}
-        of_run = {role: rows.drop("system", "epoch", "split") for role, rows in of_run.items()}
-        is_one = sum(system == other for other, _ in keys) == 1
-        name = system if is_one else f"{system}, epoch {epoch}"
-        runs.append(Run(name, of_run, log, Counter(source.notes), source.hashes))
-    return runs
-
-
-def _frame(rows: list[Row]) -> pl.DataFrame:
-    """Rows that may leave columns out, with the dtypes of tables; one for each of their values."""
-    columns = tables.columns_of(rows, {})
-    columns.pop("role", None)
-    scores = dict.fromkeys((name for name in columns if name.startswith(SCORE)), pl.Float64)
-    values = {n: columns.pop(n, [None] * len(rows)) for n in ("path", "value")}
-    values = {n: [c if type(c) is list else [c] for c in cells] for n, cells in values.items()}
-    counts = pl.Series([*map(len, values["path"])])
-    values = as_frame({n: [*chain.from_iterable(c)] for n, c in values.items()}, _DTYPES)
-    frame = as_frame(columns, _DTYPES | scores).with_columns(_FEW.cast(pl.Categorical))
-    frame = frame[pl.int_range(len(rows), eager=True).repeat_by(counts).explode()]
-    return pl.concat([frame, values], how="horizontal")
+    return all(columns & {*samples.NAMES[name]} for name in ("gold", "value"))
 
 
 def evaluation(
-    run: Run, corpus: Corpus | None, documents: str = "asked", types: Any = None, out: Any = None
+    run: Source, corpus: Corpus | None, documents: str = "asked", types: Any = None, out: Any = None
 ) -> Evaluation:
     """The evaluation of a run by its own gold or a benchmark's: once, as its rows are let go."""
+    named = {f"{samples.SCORE}{run.log['scorer']}": "log_score"}
+    run.rows = {role: rows.rename(named, strict=False) for role, rows in run.rows.items()}
     gold = [] if corpus is None else [_joined(run, corpus, is_all=documents == "all")]
     calls, given = run.rows["call"], run.rows["answer"]
     # A sample that asks for an object has several answers, and is counted once.
     run.notes[MATCHED] = calls.height or given.height
-    failed = calls.filter(~pl.col("status").is_in([*USABLE, "missing"]))
+    failed = calls.filter(~pl.col("status").is_in([*tables.USABLE, "missing"]))
     run.notes[FAILED] = failed.height
     reasons = failed["error"].drop_nulls().value_counts(sort=True).head(5)
     run.notes.update({f"failed with {error[:120]}": count for error, count in reasons.rows()})
@@ -210,7 +141,7 @@ def evaluation(
             values, place = run.rows.pop("gold"), Path(folder, "gold")
             if values.is_empty():
                 remedy = "formlab score BENCHMARK --predictions LOG"
-                where = ", ".join(run.sources) or None
+                where = ", ".join(run.hashes) or None
                 raise DataBroken("the log has answers alone", where=where, remedy=remedy)
             moved = answers.moves(given["path"], values["path"], run.notes)
             run.rows["answer"] = answers.with_paths(given, moved)
@@ -227,7 +158,7 @@ def evaluation(
         return evaluate(iter(gold), partial(_predictions, run), out=out)
 
 
-def _matched(run: Run, corpus: Corpus) -> pl.DataFrame:
+def _matched(run: Source, corpus: Corpus) -> pl.DataFrame:
     """Each document and path of a run, and where it is in the corpus: `at` and `at_path`."""
     asked = pl.concat([run.rows[role].select(_KEY) for role in ("gold", "answer")]).unique()
     renamed = answers.renames(asked["doc_id"].unique(), corpus.documents["doc_id"])
@@ -243,7 +174,7 @@ def _matched(run: Run, corpus: Corpus) -> pl.DataFrame:
     return asked.join(found, on=_KEY, how="left", nulls_equal=True)
 
 
-def _joined(run: Run, corpus: Corpus, *, is_all: bool) -> Corpus:
+def _joined(run: Source, corpus: Corpus, *, is_all: bool) -> Corpus:
     """The part of a corpus that a run is of, or all, whose keys its rows get."""
     places = _matched(run, corpus)
     known = places.drop_nulls("at")
@@ -272,20 +203,14 @@ def _joined(run: Run, corpus: Corpus, *, is_all: bool) -> Corpus:
     return dataclasses.replace(part, records=records)
 
 
-def _predictions(run: Run, corpus: Corpus, of_corpus: pl.Expr) -> Predictions:
+def _predictions(run: Source, corpus: Corpus, of_corpus: pl.Expr) -> Predictions:
     """The answers for a part of the gold, with the log's own scores as columns of their own."""
-    key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": run.system}
     given, calls = (run.rows[role].filter(of_corpus) for role in ("answer", "call"))
     run.rows |= {role: run.rows[role].filter(~of_corpus) for role in ("answer", "call")}
-    given = answers.table(answers.with_tasks(given, corpus, "text"), key | {"role": "prediction"})
-    calls = calls.select(tables.RESPONSES.keys() & {*calls.columns} - key.keys())
     notes = {f"log: {note}": count for note, count in counted(run.notes).items()}
     run.notes.clear()  # They are of all of the log.
-    # A log says what its questions are, and nothing of what its answers are.
-    records = given.with_columns(field=pl.lit(None, pl.String))
-    responses = tables.table("responses", calls.to_dicts(), **key)
-    said = {"settings": {"log": run.log}, "sources": run.sources, "notes": notes}
-    return Predictions(records, responses, run.system, **said).check()
+    found = answers.of_run(run, corpus, answers.with_tasks(given, corpus, "text"), calls)
+    return dataclasses.replace(found, settings={"log": run.log}, notes=notes).check()
 
 
 def stated(evaluation: Evaluation) -> dict[str, Any]:
@@ -354,7 +279,7 @@ def differences(evaluation: Evaluation) -> pl.DataFrame:
 def _units(evaluation: Evaluation) -> pl.DataFrame:
     """What the log scored with formlab's verdict; without its scores all that was asked for."""
     scorer, right = stated(evaluation).get("scorer"), pl.col("outcome") == "match"
-    is_field = pl.col("gold").is_not_null() & ~pl.col("level").is_in(WHOLE_LEVELS)
+    is_field = pl.col("gold").is_not_null() & ~pl.col("level").is_in(tables.WHOLE_LEVELS)
     none = pl.LazyFrame(schema={"log_score": pl.Float64})
     cases = pl.concat([evaluation.scan("cases"), none], how="diagonal")
     asked = cases.filter(is_field, pl.col("outcome") != "unscored")
@@ -380,9 +305,9 @@ def _why(row: Row, scorer: str) -> str:
     is_form = STAGE_OF.get(cause) == "form" or cause in ("space", "diacritic")
     is_within = (row["gold"] or "").strip().lower() in (row["pred"] or "").lower()
     reasons = {
-        "not scored in the log": score is None and status in USABLE,
+        "not scored in the log": score is None and status in tables.USABLE,
         f"{status}: left out of the log's mean, counted as wrong by formlab": score is None,
-        f"{status}: scored in the log, nothing found for formlab": status not in USABLE,
+        f"{status}: scored in the log, nothing found for formlab": status not in tables.USABLE,
         "a model judged it in the log": "model_graded" in scorer,
         "the whole document is scored by another rule": row["path"] is None,
         "partial credit in the log": score not in (0, 1),

@@ -39,7 +39,7 @@ def formcraft(source: Source) -> Iterator[Row]:
     named = by_name("answers for", ((stem(file), file) for file in _form_files(source.path)))
     source.files += named.values()
     for doc_id, file in named.items():
-        text, rows, given = written(file), [], set[str | None]()
+        text, rows, given = written(file), [], dict[str | None, Row]()
         value, status, changes = (reply := parse(text)).value, reply.status, reply.changes
         found = {task: value.pop(task, None) for task in ITEMS} if value else {}
         if value or (value is not None and not any(found.values())):
@@ -56,11 +56,11 @@ def formcraft(source: Source) -> Iterator[Row]:
             rows += [row for row in items if row["path"] is not None]
         base = {"doc_id": doc_id, "status": status}
         for row in rows:
-            origin = "#".join(filter(None, (file.name, row["path"])))
-            source.notes["answers given twice, the first kept"] += row["path"] in given
-            if row["path"] not in given:
-                yield {"role": "answer", "origin": origin} | base | row
-            given.add(row["path"])
+            given.setdefault(row["path"], row)
+        source.notes["answers given twice, the first kept"] += len(rows) - len(given)
+        for path, row in given.items():
+            origin = f"{file.name}#{path}" if path else file.name
+            yield {"role": "answer", "origin": origin} | base | row
         call = {"role": "call", "task": "layout", "attempts": 1, "text": text}
         yield call | base | {"error": "; ".join(changes) or None}
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,7 @@ from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab.readers import ODD, Row, Source, door, sources
 from formlab.readers.door import as_text, number
-from formlab.readers.sources import columns_of, items
-from formlab.readers.values import pointer, values_of
+from formlab.readers.values import as_frame, pointer, values_of
 from formlab.tables import USABLE
 from formlab.text import answers, replies
 
@@ -26,12 +27,17 @@ MISSING = "samples missing: planned, and not in the log"
 DUPLICATES = "samples given again: the last that did not fail is kept"
 UNREADABLE = "samples unreadable"
 FIGURES = "figures stated in the log that cannot be read"
-NAMES = sources.NAMES["log"]  # What a column can be, with the names that tell it.
+# What a column can be, with the names that tell it; the columns of the rows of a role.
+NAMES, _ROLES = door.NAMES["log"], door.NAMES["roles"]
 # Scores in words: those of tables, and Inspect's correct, incorrect, partial and no answer.
 _CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "p": 0.5}
 _CREDIT |= dict.fromkeys(("false", "no", "i", "n"), 0.0)
 _FAILURE = "Failed to obtain answer"  # What VLMEvalKit writes where there was none.
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
+_ROWS = 10_000  # Rows that are in memory at once, each perhaps of many values.
+_FEW = pl.col("^(system|split|origin)$")  # A million times the same.
+_DTYPES = tables.DOCUMENTS | tables.RESPONSES | tables.RECORDS
+_DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
 
 
 @dataclass
@@ -75,11 +81,11 @@ class Sample:
         call = {"role": "call", "task": "text", "request": request, "attempts": 1, "path": place}
         text = None if isinstance(self.answer, tuple) else as_text(self.answer)
         call |= {"text": text, "status": self.status} | self.call
-        if golds:
-            yield columns | _columns(golds) | {"role": "gold"}
-        if claims:
-            answer = {"role": "answer", "origin": origin, "status": status} | _columns(claims)
-            yield answer | (scores if place is not None else {})
+        answer = {"origin": origin, "status": status} | (scores if place is not None else {})
+        for role, values, said in (("gold", golds, columns), ("answer", claims, answer)):
+            if values:
+                paths, texts = map(list, zip(*values, strict=True))
+                yield said | {"role": role, "path": paths, "value": texts}
         yield call | (scores | {"log_status": self.status} if place is None else {})
 
     def _values(self, value: Any, form: Any) -> Sequence[tuple[str | None, str | None]]:
@@ -104,10 +110,6 @@ class Sample:
             return status, found
         asked = [self.path] if form is None else [path for path, _ in golds]
         return "missing" if status in USABLE else status, [(path, None) for path in asked]
-
-
-def _columns(values: Sequence[tuple[str | None, str | None]]) -> Row:
-    return dict(zip(("path", "value"), map(list, zip(*values, strict=True)), strict=True))
 
 
 def sample_rows(
@@ -163,6 +165,52 @@ def reading(source: Source, origin: object, note: str = UNREADABLE) -> Iterator[
         source.notes[note] += 1
 
 
+def runs_of(rows: Iterable[Row], source: Source) -> list[Source]:
+    """The runs of a log, one for each system and epoch; figures are of each of them."""
+    of_all, rows = ["system", "epoch", "split", "doc_id", "path"], iter(rows)
+    parts = {role: [_frame([dict.fromkeys(of_all + of)])[:0]] for role, of in _ROLES.items()}
+    while some := list(islice(rows, _ROWS)):
+        for role in parts:
+            if found := [row for row in some if row["role"] == role]:
+                parts[role].append(_frame(found))
+    stem, by = door.stem(source.path), {r: pl.concat(p, how="diagonal") for r, p in parts.items()}
+    usual = pl.col("system").fill_null(source.name or stem), pl.col("epoch").fill_null(1)
+    by |= {role: by[role].with_columns(usual) for role in ("answer", "call")}
+    keys = pl.concat(by[role].select("system", "epoch") for role in ("answer", "call"))
+    keys = keys.unique(maintain_order=True).rows() or [(source.name or stem, 1)]
+    scored = [c for role in ("answer", "call") for c in by[role].select(f"^{SCORE}.*$")]
+    scorers = [scores.name.removeprefix(SCORE) for scores in scored if scores.count()]
+    headline = by["figure"].select("scorer", metric="kind", value="score", n="n")
+    # The first scorer is the one that the headline is of.
+    scorer = next((name for name in (*headline["scorer"], *scorers) if name in scorers), None)
+    split = pl.concat(frame["split"] for frame in by.values()).drop_nulls().first()
+    log, runs = {"name": split or stem, "headline": headline.to_dicts(), "scorer": scorer}, []
+    for system, epoch in keys:
+        # Gold and figures that do not say theirs are of every run.
+        is_system, is_epoch = pl.col("system") == system, pl.col("epoch") == epoch
+        is_of = is_system.fill_null(value=True) & is_epoch.fill_null(value=True)
+        of_run = {role: rows.filter(is_of).drop(of_all[:3]) for role, rows in by.items()}
+        is_one = sum(system == other for other, _ in keys) == 1
+        said = {"name": system if is_one else f"{system}, epoch {epoch}", "log": log}
+        notes = Counter(source.notes)
+        runs.append(replace(source, notes=notes, rows=of_run, **said))
+    return runs
+
+
+def _frame(rows: list[Row]) -> pl.DataFrame:
+    """Rows that may leave columns out, with the dtypes of tables; one for each of their values."""
+    columns = tables.columns_of(rows, {})
+    columns.pop("role", None)
+    scores = dict.fromkeys((name for name in columns if name.startswith(SCORE)), pl.Float64)
+    values = {n: columns.pop(n, [None] * len(rows)) for n in ("path", "value")}
+    values = {n: [c if type(c) is list else [c] for c in cells] for n, cells in values.items()}
+    counts = pl.Series([*map(len, values["path"])])
+    values = as_frame({n: [*chain.from_iterable(c)] for n, c in values.items()}, _DTYPES)
+    frame = as_frame(columns, _DTYPES | scores).with_columns(_FEW.cast(pl.Categorical))
+    frame = frame[pl.int_range(len(rows), eager=True).repeat_by(counts).explode()]
+    return pl.concat([frame, values], how="horizontal")
+
+
 def beside(source: Source, file: Path) -> Row:
     """The object in a file of figures beside the samples; empty where there is none to read."""
     if file.is_file():
@@ -186,7 +234,7 @@ def names(path: Path) -> set[str]:
     """The names of a table's columns, or those of members at the start of a JSON file."""
     kind = door.kind(path) if path.is_file() else ""
     if kind == "workbook":
-        return set(columns_of(path))
+        return set(sources.columns_of(path))
     if kind == "parquet":
         with suppress(OSError, pl.exceptions.PolarsError):
             return set(pl.scan_parquet(path, glob=False).collect_schema())
@@ -230,7 +278,7 @@ def of_cells(row: Row, named: Mapping[str, str], doc_id: str | None = None) -> S
 
 def of_table(table: Any, source: Source) -> Iterator[Row]:
     """The rows of any table with a row per sample, by its columns' names or those of `source`."""
-    rows, named = [*items(table, source.notes)], dict(source.columns)
+    rows, named = [*sources.items(table, source.notes)], dict(source.columns)
     known = dict.fromkeys(name for _, row in rows for name in row)
     for column, name in named.items():
         for what, word, words in (("column to name", column, NAMES), ("column", name, known)):

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,16 +21,13 @@ import polars as pl
 
 from formlab import files
 from formlab.errors import DataBroken, DataMissing
-from formlab.files import local
-from formlab.readers import Row
-from formlab.readers.door import FORMS, TABLES, UNPACKABLE, Member, ending, kind, members, stem
+from formlab.readers import Row, door
+from formlab.readers.door import NAMES, Member, ending, kind, members, stem
 from formlab.text.answers import WRAPPERS, arguments, by_name, is_flat, is_json, plain_name
 
 FRAME = "frame"  # In place of a file's name.
 ROWS, _FILES, _SOME = 50_000, 1_000, 100  # Rows and files of a batch; those read at once.
-# Names of columns, by table and formlab's own name; those that a column of documents may have.
-NAMES = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
-NAMES = {t: {name: of.split() for name, of in names.items()} for t, names in NAMES.items()}
+# What a column of documents may be called, and a row of totals.
 IDS, _TOTALS = {*NAMES["columns"]["doc_id"]}, {*NAMES["rows"]["total"]}
 _ABOVE, _CELLS = 20, 50_000_000  # Rows that a header is sought in; cells that a sheet may span.
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
@@ -86,11 +82,11 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
     elif not isinstance(source, str | Path):
         yield from _of_frame(source, f"{FRAME}, row ")
     # Not Path.exists(), which raises on names that no file can have.
-    elif not os.path.exists(path := local(source)):
+    elif not os.path.exists(path := files.local(source)):
         raise DataMissing("no such file or folder", where=path, remedy="check the path")
     elif not path.is_dir() and kind(path) != "zip":
         yield from _of_file(Member.of(path), notes)
-    elif ending((found := document_files(path))[0].name) not in TABLES:
+    elif ending((found := document_files(path))[0].name) not in door.TABLES:
         yield from _of_documents(found, notes)
     elif len(found) > 1:
         what = f"several tables: {', '.join(member.name for member in found[:5])}"
@@ -107,7 +103,7 @@ def document_files(path: Path) -> list[Member]:
     else:
         found = list(members(path).values())
     found = [m for m in found if not any(s[:1] in ("", ".") for s in m.name.split("/"))]
-    for endings in ((".json",), (".txt",), (".md",), TABLES):
+    for endings in ((".json",), (".txt",), (".md",), door.TABLES):
         if named := [member for member in found if ending(member.name) in endings]:
             return named
     what, remedy = "no JSON files in this folder", "one JSON file a document, or a table"
@@ -119,7 +115,7 @@ def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False)
     batch = names = None
     for some in _some(rows):
         for number, row in some:
-            if not isinstance(row, dict | Mapping):
+            if type(row) is not dict and not isinstance(row, Mapping):
                 what = f"values cannot be read from {type(row).__name__}"
                 remedy = 'an object each, such as {"doc_id": "1", "text": "…"}'
                 raise DataBroken(what, where=f"{home}{place}{number}", remedy=remedy)
@@ -188,7 +184,7 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
             raise DataBroken(what, where=member.where) from error
     else:
         what = f"values cannot be read from {ending(name) or 'this file'}"
-        remedy = f"a folder of JSON files, or one of: {', '.join(FORMS)}"
+        remedy = f"a folder of JSON files, or one of: {', '.join(door.FORMS)}"
         raise DataBroken(what, where=member.where, remedy=remedy)
 
 
@@ -364,7 +360,18 @@ def _workbook(member: Member, notes: Counter[str]) -> Rows:
         # The older kind is no archive.
         is_old = stream.read(2) == b"\xd0\xcf"
         for part in () if is_old else members(member.where, stream).values():
-            _check_part(part, notes)
+            data = part.read()
+            if not part.name.startswith(("xl/worksheets/", "content.xml")):
+                continue
+            notes[_BLANKS] += len(_BLANK.findall(data))
+            # A cell far from the others is enough to fill memory.
+            cells, across = _CELL.findall(data), 0
+            for name in {name for name, _ in cells}:
+                across = max(across, reduce(lambda n, letter: n * 26 + letter - 64, name, 0))
+            if (down := max((int(row) for _, row in cells), default=0)) * across > _CELLS:
+                what = f"cells in {down} rows and {across} columns"
+                remedy = "delete the cells far from the table"
+                raise DataBroken(what, where=part.where, remedy=remedy)
         stream.seek(0)
         book = python_calamine.CalamineWorkbook.from_filelike(stream)
         visible = python_calamine.SheetVisibleEnum.Visible
@@ -377,24 +384,10 @@ def _workbook(member: Member, notes: Counter[str]) -> Rows:
         named = ((sheet, _header(sheet.to_python(nrows=_ABOVE))[1]) for sheet in full)
         sheet = next((sheet for sheet, of in named if of & IDS or len(of) > 2), full[0])
         rows, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges or ()
-    except (python_calamine.CalamineError, *UNPACKABLE) as error:
+    except (python_calamine.CalamineError, *door.UNPACKABLE) as error:
         raise DataBroken(f"not a readable workbook: {error}", where=member.where) from error
     for (top, left), (bottom, right) in merged:
         for cells in rows[top : bottom + 1]:
             cells[left : right + 1] = [rows[top][left]] * len(cells[left : right + 1])
     numbered = enumerate(rows, start=1)
     return ((n, cells) for n, cells in numbered if any(cell != "" for cell in cells))
-
-
-def _check_part(part: Member, notes: Counter[str]) -> None:
-    """Count what is odd in a part of a workbook; `DataBroken` if it would fill memory."""
-    data = part.read()
-    if part.name.startswith(("xl/worksheets/", "content.xml")):
-        notes[_BLANKS] += len(_BLANK.findall(data))
-        cells = _CELL.findall(data)
-        # A cell far from the others is enough.
-        columns, down = {name for name, _ in cells}, max((int(row) for _, row in cells), default=0)
-        numbers = (reduce(lambda n, letter: n * 26 + letter - 64, name, 0) for name in columns)
-        if down * (across := max(numbers, default=0)) > _CELLS:
-            what = f"cells in {down} rows and {across} columns"
-            raise DataBroken(what, where=part.where, remedy="delete the cells far from the table")

@@ -19,18 +19,17 @@ import polars as pl
 from formlab import files, text
 from formlab.benchmarks.corpus import meta_of
 from formlab.errors import DataBroken, UnknownName
-from formlab.readers.sources import NAMES
+from formlab.readers import Row, door
 from formlab.readers.values import samples
 from formlab.text.values import possible_dates
 from formlab.trees import escape, pattern, pointer, unescape
 
 # Names of types, and the kind that the fields of each get.
-TYPES = {name: name for name in ("string", "number", "money", "date", "choice", "address")}
-TYPES |= {"text": "string", "integer": "number", "boolean": "checkbox", "checkbox": "checkbox"}
+TYPES = {name: kind for kind, names in door.NAMES["kinds"].items() for name in names}
 COMPARATORS = ("exact", "text", "typed", "fuzzy")
 _KNOWN = {"type": TYPES, "comparator": COMPARATORS}
-_FORMATS = {"date": "date", "date-time": "date", "money": "money", "currency": "money"}
-_RULE, _WORDS, _OPTIONS = (NAMES["types"][name] for name in ("rule", "words", "options"))
+_FORMATS = {form: name for name, forms in door.NAMES["formats"].items() for form in forms}
+_RULE, _WORDS, _OPTIONS = (door.NAMES["types"][name] for name in ("rule", "words", "options"))
 _SCHEMA, _DEEPEST = {"properties", "$ref", "$schema"}, 40  # How deep one may be nested.
 _DIGITS, _CODE = re.compile(r"0|[1-9][0-9]*"), re.compile(r"0[0-9]+|[0-9]{10,}|\+[0-9][0-9 ]{6,}")
 # A letter or a figure for a box is as often something else.
@@ -66,11 +65,6 @@ class FieldType(msgspec.Struct, frozen=True, omit_defaults=True):
     question: str | None = None
     label: str | None = None
     choices: tuple[str, ...] = ()
-
-    @property
-    def kind(self) -> str | None:
-        """The kind of its records."""
-        return TYPES.get(self.type or "")
 
 
 @lru_cache(maxsize=4096)
@@ -190,9 +184,7 @@ def _field(said: Any, where: str) -> FieldType:
         raise DataBroken(str(error), where=where, remedy=remedy) from error
 
 
-def _leaves(
-    node: Any, path: str, root: Any, *, ordered: bool = False
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _leaves(node: Any, path: str, root: Any, *, ordered: bool = False) -> Iterator[tuple[str, Row]]:
     """The leaves of a JSON Schema with what it and the lists around them say of them."""
     if path.count("/") > _DEEPEST:
         raise DataBroken("a JSON Schema that refers to itself", where=path[:80])
@@ -227,7 +219,7 @@ def _leaves(
 def _schema(fields: Mapping[tuple[str, ...], FieldType]) -> dict[str, Any]:
     """The JSON Schema of fields by their steps, closed as structured output asks for."""
     if declared := fields.get(()):
-        name = {"number": "number", "checkbox": "boolean"}.get(declared.kind or "", "string")
+        name = {"number": "number", "checkbox": "boolean"}.get(TYPES.get(declared.type), "string")
         stated = {"description": declared.question or declared.label}
         stated |= {"enum": [*declared.choices, None]} if declared.choices else {}
         return {"type": [name, "null"]} | {word: said for word, said in stated.items() if said}

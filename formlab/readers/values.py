@@ -18,8 +18,8 @@ import polars as pl
 from formlab import files, tables
 from formlab.errors import DataBroken, UnknownName
 from formlab.readers import Row
-from formlab.readers.door import around, as_text, number
-from formlab.readers.sources import NAMES, Batch, batches
+from formlab.readers.door import LOOKED_AT, NAMES, around, as_text, number
+from formlab.readers.sources import Batch, batches
 from formlab.text import answers, replies
 from formlab.text.answers import MEMBERS, form_in, plain_name, unwrapped, value_in
 from formlab.trees import DOTTED, escape, leaves, pattern, pointer
@@ -34,7 +34,6 @@ _CONFIDENCE = re.compile(_SURE, re.IGNORECASE)
 _MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool}
 _ENOUGH = 200  # Values of a field that are read to infer its type.
 _SAID = ("confidence", "page", "box")
-_LOOKED_AT = 20  # Rows that tell whether any is a reply of a service.
 # The path of a value ("" for the text of a page), the value, and what is said of it.
 Leaf = tuple[str, Any, Row]
 
@@ -54,7 +53,7 @@ def pieces(
     for batch in batches(source, notes):
         named = {*columns.values(), *(n for n in batch.names if plain_name(n) in requests)}
         place = "/" if batch.documents else "response"
-        first = batch.rows(range(len(batch.origins))[:_LOOKED_AT])
+        first = batch.rows(range(len(batch.origins))[:LOOKED_AT])
         if first != [replies.replaced(row, named, place) for row in first]:
             rows = (replies.replaced(row, named, place) for row in batch.rows())
             batch.table, batch.odd = {}, dict(enumerate(rows))
@@ -117,7 +116,7 @@ def _values_of(
     plain, places = pl.DataFrame(), range(len(batch.origins))
     if is_long and not beside:
         plain, places = _plain(batch, names)
-    found = list[tuple[str, str, Any, str, Row, int]]()
+    found: list[Row] = []
     for at, row in zip(places, batch.rows(places), strict=True):
         where, count = batch.home + (origin := batch.origins[at]), len(found)
         doc_id = (as_text(row.get(names["doc_id"])) or "").strip()
@@ -130,6 +129,7 @@ def _values_of(
             raise DataBroken(what, where=where, remedy=f"keep one, or if each is a value: {option}")
         stated = ((name, _stated(name, row.get(column), where)) for name, column in beside.items())
         said = {name: cell for name, cell in stated if cell is not None}
+        base = {"doc_id": doc_id, "path": "", "value": None, "origin": origin, "/at": at}
         field, cell = pointer(as_text(row.get(names.get("path")))), row.get(names.get("value"))
         # A page may have its text beside the values of fields.
         alone = field or "", row.get("text") if cell is None and not field else cell
@@ -137,21 +137,19 @@ def _values_of(
             try:
                 for path, value, more in values_in(cell, place, whole):
                     source = f"{origin}#{path}" if batch.documents and place else origin
-                    found.append((doc_id, path, value, source, more | said, at))
+                    of_path = {"path": path, "value": value, "origin": source}
+                    found.append(base | of_path | more | said)
             except RecursionError as error:
                 raise DataBroken(str(error), where=f"{where}#{place[:80]}") from None
         if len(found) == count:
-            found.append((doc_id, "", None, origin, said, at))
-    documents, paths, cells, origins, said, at = zip(*found, strict=True) if found else [()] * 6
-    columns = {"doc_id": documents, "path": paths, "value": cells}
-    for name in dict.fromkeys(chain(beside, *said)):
-        columns[name] = [more.get(name) for more in said]
-    columns |= {"origin": origins, "at": at}
-    values = as_frame(columns, _DTYPES | {"at": pl.UInt32})
+            found.append(base | said)
+    known = dict.fromkeys(chain(("doc_id", "path", "value"), beside, *found))
+    columns = {name: [row.get(name) for row in found] for name in known}
+    values = as_frame(columns, _DTYPES | {"/at": pl.UInt32})
     if plain.height:
-        values = pl.concat([plain, values], how="diagonal").sort("at", maintain_order=True)
+        values = pl.concat([plain, values], how="diagonal").sort("/at", maintain_order=True)
     values = values.with_columns(pl.col("path").replace("", None))
-    return values.select(pl.exclude("origin", "at"), "origin")
+    return values.select(pl.exclude("origin", "/at"), "origin")
 
 
 def _plain(batch: Batch, names: Mapping[str, str]) -> tuple[pl.DataFrame, list[int]]:
@@ -165,7 +163,7 @@ def _plain(batch: Batch, names: Mapping[str, str]) -> tuple[pl.DataFrame, list[i
             # Half of a surrogate pair is no text either.
             cells = [c if type(c) is str and files.storable(c) == c else None for c in cells]
             texts[name] = pl.Series(cells, dtype=pl.String)
-    rows = pl.DataFrame(texts).with_row_index("at")
+    rows = pl.DataFrame(texts).with_row_index("/at")
     for name, read in {"doc_id": str.strip, "path": lambda path: pointer(path) or ""}.items():
         known = rows[name].drop_nulls().unique()
         plain = [*map(read, known)]
@@ -351,6 +349,6 @@ def as_frame(columns: Mapping[str, Sequence[Any]], dtypes: Mapping[str, Any]) ->
         try:
             column = pl.Series(cells, dtype=dtype, strict=False)
         except UnicodeEncodeError:
-            column = pl.Series([*map(files.storable, cells)], dtype=dtype)
+            column = pl.Series([*map(files.storable, cells)], dtype=dtype, strict=False)
         made[files.storable(name)] = column
     return pl.DataFrame(made)

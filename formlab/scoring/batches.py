@@ -45,7 +45,7 @@ def batches(
     found, is_run = predictions, readers.is_run(predictions)
     is_path, is_made = isinstance(found, Path), isinstance(found, Predictions) or callable(found)
     if is_run:
-        found = answers.of_run(found, corpus, scanned=not is_one)
+        found = answers.of_folder(found, corpus, scanned=not is_one)
     elif not is_made and (is_one or (is_path and not columns and readers.reader_of(found, corpus))):
         # Some formats of answers are read beside all of the gold.
         found = readers.read_predictions(found, corpus, columns=columns)

@@ -14,7 +14,7 @@ from backports.zstd import zipfile
 import formlab
 from formlab import benchmarks, registry, systems
 from formlab.errors import DataBroken, FormlabError
-from formlab.readers import READERS, Source, by_role, logs, read_predictions, reader_of, splits
+from formlab.readers import READERS, Source, logs, read_predictions, reader_of, splits
 from formlab.saving import home_of
 from formlab.systems import System
 from tests import made_formfactory, made_vrdu
@@ -96,8 +96,13 @@ def plugins():
 
 
 def rows_of(path, columns=()):
-    roles = by_role(logs.log_rows(path, Source(path, columns=dict(columns))))
-    return [row | {"role": role} for role, rows in roles.items() for row in rows]
+    found, roles = [], ("gold", "answer", "call", "figure")
+    for row in logs.log_rows(path, Source(path, columns=dict(columns))):
+        path, value = row.get("path"), row.get("value")
+        paths, values = (path, value) if isinstance(path, list) else ([path], [value])
+        pairs = zip(paths, values, strict=True)
+        found += [row | {"path": path, "value": value} for path, value in pairs]
+    return sorted(found, key=lambda row: roles.index(row["role"]))
 
 
 def scores_of(rows):

@@ -326,9 +326,8 @@ def review_sample(
     )
     names, blank = ("doc_id", "path", "type", "value", "context", "right", "note"), (None, None)
     rows = [
-        (row["doc_id"], row["path"], meta["type"], row["value"], meta["hint"], *blank)
+        (*map((meta_of(row) | row).get, ("doc_id", "path", "type", "value", "hint")), *blank)
         for batch in table.with_row_index("at").partition_by("batch", maintain_order=True)
         for row in batch.sample(-int(-len(batch) * share // 1), seed=seed).sort("at").to_dicts()
-        for meta in [meta_of(row)]
     ]
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")

@@ -19,8 +19,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from PIL import Image
 
 from formlab import browser, files
-from formlab.benchmarks.fincriticaled import FACTS
-from formlab.benchmarks.ixbrl import BOXES
+from formlab.benchmarks.ixbrl import BOXES, FACTS
 from formlab.errors import DataBroken
 from formlab_experiments.forms.content import Content, load_all
 

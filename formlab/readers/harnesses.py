@@ -23,6 +23,7 @@ from formlab.readers.samples import ANSWER, Sample, figure, has, names, sample_r
 from formlab.readers.sources import FRAME, items
 from formlab.readers.values import pointer
 from formlab.tables import USABLE
+from formlab.text import replies
 from formlab.trees import escape, leaves, unescape
 
 # What they call things, by reader.
@@ -66,6 +67,8 @@ def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
     put_away = entry.get("attachments") or {}
 
     def text(content: Any) -> str | None:
+        if isinstance(content, list):
+            content = replies.text_of({"role": "assistant", "content": content})
         content = as_text(content)
         return put_away.get((content or "").removeprefix("attachment://"), content)
 
@@ -237,7 +240,8 @@ def docling_eval(source: Source) -> Iterator[Row]:
                     figures.append(figure(scorer, "mean", value["mean"], value.get("total")))
 
     def sample_of(row: Row, origin: str) -> Sample:
-        read = (door.decoded(row.get(n) or "{}", dict, origin) for n in _DOCLING["columns"][:3])
+        cells = (row.get(name) or {} for name in _DOCLING["columns"][:3])
+        read = (c if isinstance(c, dict) else door.decoded(c, dict, origin) for c in cells)
         gold, answer, info = read
         outcome = str(row.get("status") or "success").lower().rpartition(".")[2]
         status = _DOCLING["status"].get(outcome, "api_error") if answer else "api_error"

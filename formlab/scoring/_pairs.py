@@ -345,7 +345,7 @@ def _alike(first: str, second: str) -> bool:
     """Whether a run of characters may be read as another; punctuation does not count."""
     first, second = (_NOT_WORD.sub("", side) or side for side in (first, second))
     if not letters(first) and not letters(second):
-        return True
+        return first == second or not set(first + second) & set("$&|")
     if frozenset((first, second)) in _PAIRS:
         return True
     pairs = zip(first, second, strict=False)

@@ -62,7 +62,7 @@ MEANS = {
     "hallucinated": "The value stands nowhere in the page's gold text.",
     "wrong_source": "A field that the value follows from was read wrong.",
     "wrong_relation": "All fields were read as they stand; the value does not follow from them.",
-    "label_error": "The corpus's words support the answer.",
+    "label_error": "The page or the corpus's words support the answer.",
     "reader": "Whether the field is right depends on the rule by which words belong to boxes.",
 }
 
@@ -113,10 +113,11 @@ RULES = """
 - A mark that is missing beside text read rightly is `notation`.
 - Where nothing is left because the text is stuck to a neighbour's, the field is `clipped`, the
   neighbour `merged`.
-- Words too many are `merged`, also where the page has them in the field's own box and the gold has
-  not.
+- Words too many in the field's own box are `label_error`, if no field beside it has them and no
+  other field lacks them; else `merged`.
 - A word of the gold that stands nowhere else in the corpus, read as one that does, is
-  `label_error`. What is read in the box of a field left blank is `spurious`.
+  `label_error`. Of a blank gold, so is a word of the corpus, a figure, a date or a code read in its
+  own box; a scribble read as something is `spurious`.
 """
 AGREEMENT = """
 ## Agreement with people

@@ -120,9 +120,10 @@ def read_bytes(path: str | Path, count: int = -1) -> bytes:
 
 def sha256(path: str | Path) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal; what stands as it did is not read again."""
-    with _opened(path) as stream:
-        state = os.fstat(stream.fileno())
-    return _sha256(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+    with suppress(OSError, ValueError):  # Of what is not there, opening it says why.
+        of = os.stat(path)
+        return _sha256(path, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns)
+    return _sha256(path)
 
 
 @lru_cache(maxsize=2**14)

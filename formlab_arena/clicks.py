@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
-from formlab.benchmarks.formfactory import elements_of
+from formlab.benchmarks.corpus import meta_of
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.metrics.actions import DESCRIPTION, nearest
@@ -111,7 +111,7 @@ def misses(evaluation: Evaluation) -> pl.DataFrame:
 def _misses(evaluation: Evaluation) -> pl.DataFrame:
     templates = dict(evaluation.documents.select("doc_id", "template").rows())
     elements = {
-        doc: [tuple(row) for row in elements_of(meta)]
+        doc: [tuple(row) for row in meta_of(meta).get("elements", [])]
         for doc, meta in evaluation.documents.select("doc_id", "meta").iter_rows()
     }
     scores = evaluation.scores.filter(pl.col("level") == "field")

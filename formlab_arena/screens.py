@@ -6,7 +6,7 @@ import dataclasses
 
 import polars as pl
 
-from formlab.benchmarks.meta import meta_of
+from formlab.benchmarks.corpus import meta_of
 from formlab.folders import Evaluation
 from formlab.tables import BOX
 

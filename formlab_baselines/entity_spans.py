@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from formlab import text as texts
-from formlab.benchmarks.meta import meta_of
+from formlab.benchmarks.corpus import meta_of
 from formlab.benchmarks.vrdu import REPEATED, UNREPEATED, Schema, fractions
 from formlab.errors import DataMissing
 from formlab.folders import Corpus

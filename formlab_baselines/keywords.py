@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from formlab.benchmarks.meta import meta_of
+from formlab.benchmarks.corpus import meta_of
 from formlab.benchmarks.vrdu import Schema
 from formlab.systems import Reader, above_zero
 from formlab.systems.pages import page_files

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from formlab import text
+from formlab.benchmarks.corpus import meta_of
 from formlab.benchmarks.formcraft import TASK_OF, VQA, Paths
-from formlab.benchmarks.meta import meta_of
 from formlab.systems import Reader, System, above_zero, ocr
 from formlab.systems.pages import document_pages
 from formlab.tables import BOX

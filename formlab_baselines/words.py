@@ -14,7 +14,7 @@ import numpy as np
 
 from formlab import files, pictures, resources
 from formlab.benchmarks import vrdu
-from formlab.benchmarks.meta import meta_of
+from formlab.benchmarks.corpus import meta_of
 from formlab.errors import DataMissing
 from formlab.systems import ocr
 from formlab.systems.pages import page_files

@@ -14,7 +14,7 @@ import polars as pl
 from PIL import Image
 
 from formlab import decisions, files, pictures, tables
-from formlab.benchmarks.meta import page_images
+from formlab.benchmarks.corpus import page_images
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus
 from formlab_experiments.counterfactual import HEAD, REPLACED, Changed

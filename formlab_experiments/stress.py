@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from formlab import files
-from formlab.benchmarks import meta
+from formlab.benchmarks.corpus import meta_of, page_images
 from formlab.errors import DataBroken
 from formlab.folders import MANIFEST, Corpus
 from formlab.show import progress
@@ -170,7 +170,7 @@ def _there(out: Path) -> Corpus | None:
     if not (out / CORPUS / MANIFEST).is_file():
         return None
     made = dataclasses.replace(Corpus.load(out / CORPUS), root=out)
-    images = (file for row in made.documents.to_dicts() for file in meta.page_images(row))
+    images = (file for row in made.documents.to_dicts() for file in page_images(row))
     return made if all((out / file).is_file() for file in images) else None
 
 
@@ -244,7 +244,7 @@ def _versions(
         own = {"page_of": document["doc_id"], "degradation": name, "amount": amount, "step": step}
         own |= {"doc_id": doc_id, "image": places[0], "width": sizes[0][0], "height": sizes[0][1]}
         if len(places) > 1:
-            listed = meta.meta_of(document) | {"images": places, "pages": places}
+            listed = meta_of(document) | {"images": places, "pages": places}
             own["meta"] = json.dumps(listed)
         yield document | own, rows.with_columns(doc_id=pl.lit(doc_id))
 

@@ -14,8 +14,8 @@ import polars as pl
 from formlab import decisions as decided
 from formlab import files
 from formlab.analysis.label_corrections import resolved_decisions
+from formlab.benchmarks.corpus import page_images
 from formlab.benchmarks.formcraft import modality_of
-from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
 from formlab_review import drafts

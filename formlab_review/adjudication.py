@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from formlab import files
-from formlab.benchmarks.fincriticaled import fact_meta
+from formlab.benchmarks.corpus import meta_of
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
 from formlab_review._spans import LABELS, PageText, Span
@@ -326,8 +326,9 @@ def review_sample(
     )
     names, blank = ("doc_id", "path", "type", "value", "context", "right", "note"), (None, None)
     rows = [
-        (row["doc_id"], row["path"], fact_meta(row).type, row["value"], fact_meta(row).hint, *blank)
+        (row["doc_id"], row["path"], meta["type"], row["value"], meta["hint"], *blank)
         for batch in table.with_row_index("at").partition_by("batch", maintain_order=True)
         for row in batch.sample(-int(-len(batch) * share // 1), seed=seed).sort("at").to_dicts()
+        for meta in [meta_of(row)]
     ]
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")

@@ -10,7 +10,7 @@ import polars as pl
 from PIL import Image
 
 from formlab import pictures
-from formlab.benchmarks.meta import page_images
+from formlab.benchmarks.corpus import page_images
 from formlab.errors import DataMissing, FormlabError
 
 # Wide enough to read small print when zoomed in, small enough to travel at once.

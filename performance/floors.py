@@ -162,7 +162,7 @@ def matched(sides: list[tuple[str, str]]) -> int:
     for gold, pred in sides:
         events = written_events(gold)
         places = Places(Flow(events, tags=FACTS))
-        facts = [locate(places, fact.kind, fact.value, fact.mark) for fact in tagged(events)]
+        facts = [locate(places, f["kind"], f["value"], f["mark"]) for f in tagged(events)]
         total += len(match_facts(places, facts, Places(read(pred))))
     return total
 

@@ -15,7 +15,7 @@ import polars as pl
 from formlab import benchmarks, files, readers, tables
 from formlab.analysis.agreement import rater_agreement
 from formlab.analysis.summarise import summarise
-from formlab.benchmarks import fincriticaled
+from formlab.benchmarks.corpus import meta_of
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics import judge as judging
@@ -66,7 +66,7 @@ class Judged:
         self.facts: dict[str, list[dict[str, Any]]] = {doc: [] for doc in corpus.records["doc_id"]}
         for row in corpus.records.drop_nulls("path").iter_rows(named=True):
             fact = {name: row[name] for name in ("path", "kind", "value")}
-            self.facts[row["doc_id"]].append(fact | fincriticaled.fact_meta(row)._asdict())
+            self.facts[row["doc_id"]].append(fact | meta_of(row))
         # Those of a fact, which were predicted.
         self.pages = [page for page, of in self.facts.items() if page in self.texts and of]
 

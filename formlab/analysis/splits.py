@@ -14,7 +14,7 @@ import scipy
 
 from formlab import tables
 from formlab.analysis.summarise import summarise
-from formlab.benchmarks.meta import meta_of
+from formlab.benchmarks.corpus import meta_of
 from formlab.benchmarks.vrdu import Schema
 from formlab.errors import FormlabError
 from formlab.folders import Evaluation

@@ -50,7 +50,7 @@ class Benchmark:
     tasks: tuple[str, ...] = ("text",)
     slices: tuple[str, ...] = ("kind",)
     modes: tuple[str, ...] = ("fixed",)
-    find_splits: Callable[[Path], dict[str, int]] | None = None
+    find_splits: Callable[[Path], dict[str, int]] = lambda _: {}
     parts: tuple[str, ...] = ("test",)
     prompt: str = ""
     schema: dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]] | None = None
@@ -61,7 +61,7 @@ class Benchmark:
 
     def splits_in(self, root: Path) -> dict[str, int]:
         """The splits that can be asked for under `root`, and their counts of documents."""
-        return self.splits | (self.find_splits(root) if self.find_splits else {})
+        return self.splits | self.find_splits(root)
 
 
 def part_of(name: str, parts: tuple[str, ...]) -> tuple[str, str]:
@@ -87,30 +87,21 @@ ENTRIES = {
     for name, entry in _TABLE.items()
 }
 BENCHMARKS = Registry("benchmarks", dict.fromkeys(ENTRIES, "formlab.benchmarks:ENTRIES"))
+# The registered benchmark of a name; `UnknownName` if there is none.
+get = BENCHMARKS.find
 
 
-def get(name: str) -> Benchmark:
-    """The registered benchmark of that name; `UnknownName` if there is none."""
-    return BENCHMARKS.find(name)
-
-
-def load(
-    name: str,
-    *,
-    root: str | Path | None = None,
-    split: str | None = None,
-    part: str | None = None,
-) -> Corpus:
+def load(name: str, *, root: str | Path | None = None, split: str | None = None) -> Corpus:
     """The documents and gold records of one split of a benchmark.
 
     A document whose own file cannot be read is left out, counted in `flaws` of the corpus, and
     listed with the reason in `unreadable`.
 
     `name` is a key of `BENCHMARKS`; `root` the folder of the official files, of `own` the gold,
-    which may be a file, and by default the project's own sample; `split` is by default the first;
-    `part` says which documents of a split with several parts (``train``, ``valid`` and ``test`` of
-    VRDU), by default those to test on. `UnknownName`, `DataMissing` or `DataBroken` if a name is
-    not known, files are absent or cannot be read, or the gold contradicts itself.
+    which may be a file, and by default the project's own sample; `split` is by default the first,
+    and with the name of a part behind it (``<split>-train``, ``<split>-valid`` of VRDU) that part.
+    `UnknownName`, `DataMissing` or `DataBroken` if a name is not known, files are absent or cannot
+    be read, or the gold contradicts itself.
 
     >>> corpus = load("funsd", split="test")
     >>> corpus.documents.height
@@ -119,7 +110,7 @@ def load(
     from formlab.tables import uncollected
 
     with uncollected():
-        return next(corpora(name, root=root, split=split, part=part, records=math.inf))
+        return next(corpora(name, root=root, split=split, records=math.inf))
 
 
 def corpora(
@@ -127,7 +118,6 @@ def corpora(
     *,
     root: str | Path | None = None,
     split: str | None = None,
-    part: str | None = None,
     records: float | None = None,
 ) -> Iterator[Corpus]:
     """The corpus that `load` gives, in corpora of documents that follow one another.
@@ -145,19 +135,16 @@ def corpora(
     if not folder.exists():
         remedy = "--root with the folder of the official files"
         raise DataMissing(f"no files of {name}", where=folder, remedy=remedy)
-    found = benchmark.find_splits(folder) if benchmark.find_splits else {}
+    found = benchmark.find_splits(folder)
     known, records = benchmark.splits | found, records or BATCH
     # Where none is asked for it is the first one that is there.
     split = split or next(iter(found or known))
     if split not in known:
-        split, named = part_of(split, benchmark.parts)
-        part = part or named
-    if split not in known:
-        raise UnknownName.of(f"split of {name}", split, known)
-    part = part or benchmark.parts[0]
-    if part not in benchmark.parts:
-        raise UnknownName.of(f"part of a split of {name}", part, benchmark.parts)
-    read = benchmark.read(split if part == benchmark.parts[0] else f"{split}-{part}", folder)
+        base, part = part_of(split, benchmark.parts)
+        if base not in known:
+            raise UnknownName.of(f"split of {name}", base, known)
+        split = base if part == benchmark.parts[0] else split
+    read = benchmark.read(split, folder)
     return read.corpora(records) if isinstance(read, SplitReader) else cut(read.check(), records)
 
 
@@ -181,9 +168,8 @@ def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corp
         remedy = "a split with documents to learn from, such as the few-shot splits of vrdu"
         where = f"{corpus.benchmark}:{corpus.split}"
         raise DataMissing("no documents to learn from", where=where, remedy=remedy)
-    split = part_of(corpus.split, benchmark.parts)[0] if is_part else "train"
-    part = "train" if is_part else None
-    found = load(benchmark.name, root=corpus.root, split=split, part=part)
+    split = f"{part_of(corpus.split, benchmark.parts)[0]}-train" if is_part else "train"
+    found = load(benchmark.name, root=corpus.root, split=split)
     names = sorted({*found.documents["doc_id"]} - {*corpus.documents["doc_id"]})
     flaws = {LEAKED: n} if (n := found.documents.height - len(names)) else {}
     random.Random(seed).shuffle(names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,9 +46,7 @@ class SplitReader:
     flaws: Counter[str] = field(default_factory=Counter)
     sources: dict[str, str] = field(default_factory=dict)
     empty: str = ""
-    files_of: Callable[[Any], Sequence[Path]] = lambda unit: (
-        [unit] if isinstance(unit, Path) else []
-    )
+    files_of: Callable[[Any], list[Path]] = lambda unit: [unit] if isinstance(unit, Path) else []
 
     def corpora(self, records: float) -> Iterator[Corpus]:
         """The documents in corpora of at most so many gold records, or of one unit."""
@@ -176,6 +175,30 @@ def image_columns(root: Path, image: str | Path | None, flaws: Counter[str]) -> 
         # Whatever opens the image reports why; the document stays.
         flaws["images unreadable"] += 1
     return row
+
+
+def meta_of(row: Any) -> Row:
+    """The `meta` of a row, or a text of it, as an object; empty where there is none.
+
+    >>> meta_of({"meta": '{"pages": ["a.png"]}'}), meta_of({"meta": None}), meta_of("[1]")
+    ({'pages': ['a.png']}, {}, {})
+    """
+    text = row if isinstance(row, str) or row is None else row.get("meta")
+    meta = json.loads(text or "{}")
+    return meta if isinstance(meta, dict) else {}
+
+
+def page_images(document: Row) -> list[str]:
+    """The images of a document in order: those that its meta lists, else the one it has.
+
+    >>> page_images({"image": "a.png", "meta": '{"images": ["a.png", "a_2.png"]}'})
+    ['a.png', 'a_2.png']
+    >>> page_images({"image": "a.png"}), page_images({"image": None})
+    (['a.png'], [])
+    """
+    meta = meta_of(document)
+    listed = meta.get("pages") or meta.get("images")
+    return listed or ([document["image"]] if document.get("image") else [])
 
 
 def counts_of(rows: Iterable[Row]) -> Row:

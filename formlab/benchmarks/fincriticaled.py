@@ -16,11 +16,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from formlab import files, tables
 from formlab.benchmarks.corpus import Part, Row, SplitReader, box_of, counts_of, image_columns
-from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, GoldInDoubt
 from formlab.text.markup import SILENT, VOID, Event, written_events
 
@@ -36,27 +35,7 @@ _NAME = re.compile(r"gold_(\d+)\.(?:txt|html?)")
 _OPEN, _CLOSE = (
     re.compile(tag % "|".join(FACTS), re.IGNORECASE) for tag in (r"<(%s)\b[^>]*>", r"</(%s)\s*>")
 )
-_IN_META = ("type", "hint", "mark")
 _REMEDY = "a folder with gold_0.txt, gold_1.txt, …"
-
-
-class Fact(NamedTuple):
-    """A tagged fact: the published name of its type, its kind and value, and where it stands.
-
-    `hint` is its context, and `mark` the running number of its tag among all fact tags of the page.
-    """
-
-    type: str
-    kind: str
-    value: str
-    hint: str
-    mark: int
-
-
-def fact_meta(record: Row) -> Fact:
-    """The fact that a record is of."""
-    meta = meta_of(record)
-    return Fact(meta["type"], record["kind"], record["value"], meta["hint"], meta["mark"])
 
 
 def untagged(markup: str) -> str:
@@ -81,8 +60,7 @@ def reader(split: str, root: Path) -> SplitReader:
     """The pages of one split: a record per fact at ``/facts/<n>``, and the page's HTML at no path.
 
     Facts keep the published order, numbers first, then dates, monetary units, entities and
-    concepts, each from top to bottom. `kind` is the fact's type; `meta` holds the published name
-    of that type and the hint of its context.
+    concepts, each from top to bottom. `kind` is the fact's type; `meta` holds the rest (`tagged`).
     """
 
     def read(file: Path, flaws: Counter[str]) -> Iterator[Part]:
@@ -96,11 +74,10 @@ def reader(split: str, root: Path) -> SplitReader:
         document, boxes = _picture(root, str(int(number)), flaws)
         rows: list[Row] = [{"kind": "page", "value": markup, "origin": file.name}]
         for place, fact in enumerate(facts):
-            path, said = f"/facts/{place}", {name: getattr(fact, name) for name in _IN_META}
-            row = {"path": path, "kind": fact.kind, "value": fact.value}
-            row |= {"origin": f"{file.name}#{path}", "meta": json.dumps(said, ensure_ascii=False)}
-            rows.append(row | boxes.get(fact.mark, {}))
-        # What the page says of itself: the type of document becomes its domain.
+            path, row = f"/facts/{place}", {name: fact.pop(name) for name in ("kind", "value")}
+            row |= {"path": path, "origin": f"{file.name}#{path}"} | boxes.get(fact["mark"], {})
+            rows.append(row | {"meta": json.dumps(fact, ensure_ascii=False)})
+        # The type of document that a page says it is becomes its domain.
         if (beside := file.with_name(f"meta_{number}.json")).is_file():
             meta = files.read_json(beside, dict[str, Any])
             domain = files.convert(meta.get("document_type"), str | None, where=beside)
@@ -128,16 +105,16 @@ def _pages(root: Path) -> list[Path]:
 
 def _picture(base: Path, stem: str, flaws: Counter[str]) -> tuple[Row, dict[int, Row]]:
     """The columns of a page's image, and the boxes of its fact tags by their running numbers."""
-    images = [base / folder / f"{stem}.png" for folder in _TABLE["images"]]
-    image = next((image for image in images if image.is_file()), None)
+    images = (base / folder / f"{stem}.png" for folder in _TABLE["images"])
+    image = next(filter(Path.is_file, images), None)
     if image is None:  # Pages may come without images: that is no flaw.
         return {}, {}
-    columns, boxes = image_columns(base, image, flaws), {}
+    columns, listed = image_columns(base, image, flaws), []
     if (beside := image.with_suffix(".json")).is_file():
         listed = files.read_json(beside, list[Any], remedy="[[x0, y0, x1, y1], …]")
-        known = {mark: box for mark, value in enumerate(listed) if (box := box_of(value))}
-        flaws["fact boxes not known"] += len(listed) - len(known)
-        boxes = {mark: dict(zip(tables.BOX, box, strict=True)) for mark, box in known.items()}
+    sides = (dict(zip(tables.BOX, box_of(value) or (), strict=False)) for value in listed)
+    boxes = {mark: box for mark, box in enumerate(sides) if box}
+    flaws["fact boxes not known"] += len(listed) - len(boxes)
     return columns, boxes
 
 
@@ -198,29 +175,22 @@ class _Elements:
     def number_after(self, element: int) -> str:
         """The number that a lone currency sign stands before; empty if there is none."""
         for anchor in (element, self.above[element]):
+            above, after = self.above[anchor], self.last[anchor]
             # Text beside the sign itself ends the search in its own element only.
-            if (after := self._next(anchor)) is None:
+            if above < 0 or after >= self.last[above] or self.owners[after] == above:
                 continue
-            place = bisect_left(self.numbers, after + (anchor != element))
-            if place < len(self.numbers) and self.numbers[place] < self.end[after]:
+            sibling = self.owners[after]
+            while self.above[sibling] != above:
+                sibling = self.above[sibling]
+            place = bisect_left(self.numbers, sibling + (anchor != element))
+            if place < len(self.numbers) and self.numbers[place] < self.end[sibling]:
                 return self.text(self.numbers[place])
         return ""
-
-    def _next(self, element: int) -> int | None:
-        """The next sibling that has text; None where that is text itself, or nothing."""
-        above, after = self.above[element], self.last[element]
-        if above < 0 or after >= self.last[above] or self.owners[after] == above:
-            return None
-        sibling = self.owners[after]
-        while self.above[sibling] != above:
-            sibling = self.above[sibling]
-        return sibling
 
     def hint(self, element: int, value: str) -> str:
         """The text around a value in the closest element with enough of it."""
         above = self.above[element]
-        # Normalised it is shorter, and no longer once it is joined by spaces.
-        while above >= 0 and (self.size(above) <= _SHORTEST or len(self._hint(above)) < _SHORTEST):
+        while above >= 0 and len(self._hint(above)) < _SHORTEST:
             above = self.above[above]
         text = self._hint(above if above >= 0 else element)
         if (at := text.find(value)) < 0:
@@ -238,8 +208,11 @@ class _Elements:
 
 def tagged(
     stream: Iterable[Event], *, flaws: Counter[str] | None = None, where: object = None
-) -> list[Fact]:
-    """The facts of a page from its events as written.
+) -> list[Row]:
+    """The facts of a page from its events as written, those of a `type` together.
+
+    Each has the published name of its `type`, its `kind` and `value`, its context as `hint`, and
+    as `mark` the running number of its tag among all fact tags of the page.
 
     A hint is up to 40 characters either side of the value's first place in the closest element
     with 30 characters. A lone currency sign takes the number that follows it. `DataBroken`, with
@@ -247,7 +220,7 @@ def tagged(
 
     >>> from formlab.text.markup import written_events
     >>> page = "<td><monetaryunit>$</monetaryunit> <NUMBER>4,310</NUMBER></td>"
-    >>> [(fact.type, fact.value) for fact in tagged(written_events(page))]
+    >>> [(fact["type"], fact["value"]) for fact in tagged(written_events(page))]
     [('Number', '4,310'), ('Monetary Unit', '$4,310')]
     """
     flaws = Counter() if flaws is None else flaws
@@ -262,5 +235,6 @@ def tagged(
         if name == "Monetary Unit" and value in _TABLE["symbols"]:
             value += page.number_after(element)
             flaws["currency signs without a number"] += value in _TABLE["symbols"]
-        facts.append(Fact(name, kind, value, page.hint(element, value), mark))
-    return sorted(facts, key=lambda fact: TYPES.index(fact.type))
+        fact = {"type": name, "kind": kind, "value": value}
+        facts.append(fact | {"hint": page.hint(element, value), "mark": mark})
+    return sorted(facts, key=lambda fact: TYPES.index(fact["type"]))

@@ -28,7 +28,7 @@ _TAG = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _BREAK = re.compile(r"(?:page-)?break-(after|before)\s*:\s*(?:always|page)", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}|\d{1,2}[-/.]\d|\b(?:month|year|day)s?\b", re.IGNORECASE)
 _STYLE = "html { zoom: %.4f; background: #fff } body { margin: 0.4in }"
-_BOXES = """names => [...document.querySelectorAll(names)].map(fact => {
+BOXES = """names => [...document.querySelectorAll(names)].map(fact => {
   const box = fact.getBoundingClientRect();
   const sides = [box.left + scrollX, box.top + scrollY, box.right + scrollX, box.bottom + scrollY];
   return box.width && box.height ? sides.map(side => Math.round(side * 10) / 10) : null;
@@ -115,7 +115,7 @@ def _drawn(page: Page, html: str, image: Path) -> bool:
         with files.atomic(image) as temporary:
             page.screenshot(path=temporary, type="png", full_page=True)
         # None for a fact that is not shown.
-        boxes: list[list[float] | None] = page.evaluate(_BOXES, ", ".join(FACTS))
+        boxes: list[list[float] | None] = page.evaluate(BOXES, ", ".join(FACTS))
     except Error:
         return False
     files.write_json(image.with_suffix(".json"), boxes)

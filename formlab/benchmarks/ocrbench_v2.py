@@ -7,7 +7,6 @@ Layout: ``OCRBench_v2.json``, a list of entries with `image_path`, `question`, `
 
 from __future__ import annotations
 
-import ast
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -65,7 +64,8 @@ def reader(split: str, root: Path) -> SplitReader:
         flaws["images of one name in several folders"] += stems[name.stem] > 1
         # With its folders, and with its ending, only where it takes them to tell images apart.
         bare = name.with_suffix("")
-        doc_id = "__".join((bare if plain[bare] == 1 else name).parts)
+        parts = (bare if plain[bare] == 1 else name).parts
+        doc_id = name.stem if stems[name.stem] == 1 else "__".join(parts)
         rows: dict[str, Row] = {}
         for index, entry in by_image[name]:
             for row in _rows(entry, index, flaws):
@@ -73,9 +73,9 @@ def reader(split: str, root: Path) -> SplitReader:
                 rows.setdefault(row["path"], row)
         # A path of another file's making must not lead out of the folder.
         image = None if name.is_absolute() or ".." in name.parts else root / name
-        document = {"doc_id": name.stem if stems[name.stem] == 1 else doc_id}
-        document |= {"domain": str(by_image[name][0][1].dataset_name)} | counts_of(rows.values())
-        yield document | image_columns(root, image, flaws), list(rows.values())
+        document = {"doc_id": doc_id, "domain": str(by_image[name][0][1].dataset_name)}
+        document |= counts_of(rows.values()) | image_columns(root, image, flaws)
+        yield document, list(rows.values())
 
     # All stand in one file.
     found: Row = {"sources": {FILE: files.sha256(root / FILE)}, "empty": f"entries in {FILE}"}
@@ -126,11 +126,6 @@ def accepted(answers: Any) -> Any:
     if isinstance(answers, list) and len(answers) == 1:
         (answers,) = answers
     if isinstance(answers, str) and answers.strip().startswith("{"):
-        for parsed in (json.loads, ast.literal_eval, lambda text: parse(text).value):
-            try:
-                value = parsed(answers.strip())
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                continue
-            if isinstance(value, dict):
-                return {str(key): member for key, member in value.items()}
+        found = parse(answers).value
+        return found if isinstance(found, dict) else answers
     return answers

@@ -105,7 +105,7 @@ def _find(value: str, lines: list[Row]) -> tuple[float, ...]:
             # "9.00" does not stand in "59.00".
             if not (before[-1:].isalnum() or after[:1].isalnum()):
                 span = (alignment.dest_start, alignment.dest_end, len(text))
-                best, found = alignment.score, part_of_line(lines[start], *span)
+                best, found = alignment.score, box_in(lines[start], *span)
         for end in range(start + 1, min(start + LINES_PER_KEY, len(texts)) + 1):
             joined = " ".join(texts[start:end])
             if len(joined) > 2 * len(target) + 8:
@@ -121,7 +121,7 @@ def around(rows: Iterable[Row]) -> tuple[float, ...]:
     return min(x0), min(y0), max(x1), max(y1)
 
 
-def part_of_line(line: Row, start: int, end: int, length: int) -> tuple[float, ...]:
-    """The box of some characters of a line of `length`, taken as evenly wide."""
-    width = (line["x1"] - line["x0"]) / length
+def box_in(line: Row, start: int, end: int, length: int = 0) -> tuple[float, ...]:
+    """The box of some characters of a line, by default of as many as it has, taken as even."""
+    width = (line["x1"] - line["x0"]) / (length or len(line["value"]))
     return line["x0"] + start * width, line["y0"], line["x0"] + end * width, line["y1"]

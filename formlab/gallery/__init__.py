@@ -12,7 +12,7 @@ import polars as pl
 
 from formlab import tables
 from formlab.analysis.finding import Finding
-from formlab.benchmarks.meta import page_images
+from formlab.benchmarks.corpus import page_images
 from formlab.charts import theme
 from formlab.charts.escaping import clean
 from formlab.errors import TableBroken

@@ -14,7 +14,7 @@ import msgspec
 from formlab import files
 from formlab.benchmarks import formfactory as factory
 from formlab.benchmarks.fincriticaled import decoded
-from formlab.benchmarks.vrdu import Schema, placed, whole
+from formlab.benchmarks.vrdu import Schema, placed
 from formlab.errors import DataBroken, DataMissing
 from formlab.readers import Reader, Row, Source, by_name
 from formlab.readers.door import LOOKED_AT, ending, head, stem, written
@@ -171,8 +171,7 @@ def vrdu(source: Source) -> Iterator[Row]:
         if not entities:
             yield base | {"origin": where}
         seen, items, members = Counter[str](), Counter[str](), defaultdict[str, set[str]](set)
-        for index, (entity, value) in enumerate(entities):
-            name = whole(entity, notes)
+        for index, (name, value) in enumerate(entities):
             if group := groups.get(name):
                 # A line item ends where a name comes again (Algorithm 1 of the paper).
                 if name in members[group]:
@@ -184,7 +183,7 @@ def vrdu(source: Source) -> Iterator[Row]:
                 notes["entities that meta.json does not know"] += name not in schema.matches
                 path = schema.path(name, seen)
             meta = json.dumps({"box": value.box, "segments": value.segments})
-            row = {"path": path, "kind": name, "value": whole(value.text, notes), "meta": meta}
+            row = {"path": path, "kind": name, "value": value.text, "meta": meta}
             yield base | row | {"origin": f"{where}/{index}"} | placed(value.box, [])
 
 

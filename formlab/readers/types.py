@@ -17,7 +17,7 @@ import msgspec
 import polars as pl
 
 from formlab import files, text
-from formlab.benchmarks.meta import meta_of
+from formlab.benchmarks.corpus import meta_of
 from formlab.errors import DataBroken, UnknownName
 from formlab.readers.sources import NAMES
 from formlab.readers.values import samples

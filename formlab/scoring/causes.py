@@ -9,15 +9,15 @@ and how far people agree with them; `causes.toml` the stage, the words and the a
 from __future__ import annotations
 
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
-from formlab import tables
 from formlab.scoring._pairs import LONGEST, cause_of, letters, tokens
 from formlab.scoring.bands import pattern as place
 from formlab.scoring.whole import TELLING, Words, folded
@@ -86,18 +86,14 @@ def causes(cases: pl.DataFrame, words: Words | None = None) -> pl.Series:
     for step, rule in steps.items():
         rows = wrong.filter(step=step)
         named = named.scatter(rows["row"], pl.Series(rule(rows), dtype=pl.String))
-    return named
+    asked = wrong.with_columns(cause=named.gather(wrong["row"])).filter(_MAY_BE_OWN)
+    return named.scatter(_shown(asked, fields, words), "label_error") if asked.height else named
 
 
-_FLAGS = ("by_rule", "has_answer")
-_COLUMNS = {name: tables.CASES.get(name, pl.Boolean) for name in (
-    "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "typed", "accepted", "ambiguous",
-    "readings", "exact", *BOX, *(f"pred_{side}" for side in BOX), *_FLAGS,
-)}  # fmt: skip
 # How far what was read may stand out of the field's box, of the box's height.
 _BEYOND = 0.5
-# Causes that say where the answer's text is from.
-_OWN_TEXT = ("clipped", "merged", "label_error", "lost_separator")
+# Causes that say that the answer's text is the field's own.
+_OWN_TEXT = ("clipped", "merged", "label_error", "lost_separator", "lookalike")
 # From this likeness on, in [0, 1], a value is its own, misread, and not another field's.
 _ALIKE = 0.6
 # How many characters of a document are searched for values that are missing, over all of them.
@@ -106,11 +102,13 @@ _BUDGET = 20_000_000
 _SEEN = r"[^\s\x1c-\x1f]"
 _OUTCOME = pl.col("outcome")
 _OPTIONS = ("checkbox", "choice", "radio", "dropdown")
+# What was read in the box of a field left blank stands there, or is a scribble.
+_IN_BOX = pl.col("gold").is_not_null() & (pl.col("readings").is_not_null() | pl.col("inside"))
 
 
 def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
     """All of the documents that have a wrong case, with the letters of gold and prediction."""
-    absent = {n: pl.lit(None, kind) for n, kind in _COLUMNS.items() if n not in cases.columns}
+    absent = {"by_rule", "has_answer"}.difference(cases.columns)
     usable = pl.col("status").is_in(USABLE).fill_null(False)
     answered = pl.coalesce("has_answer", usable).fill_null(False).any()
     right = pl.col("typed").fill_null(False) | (_OUTCOME == "match")
@@ -122,12 +120,13 @@ def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
     slack = _BEYOND * (pl.col("y1") - pl.col("y0"))
     low = (pl.col(f"pred_{side}") >= pl.col(side) - slack for side in BOX[:2])
     high = (pl.col(f"pred_{side}") <= pl.col(side) + slack for side in BOX[2:])
-    table = cases.with_row_index("row").with_columns(**absent)
+    table = cases.with_row_index("row")
+    table = table.with_columns(pl.lit(None, pl.Boolean).alias(name) for name in absent)
     # A frame of pages without any box may know no numbers there.
     table = table.with_columns(pl.col("^(pred_)?[xy][01]$").cast(pl.Float64))
     table = table.filter(wrong.any().over("doc_id")).select(
         *("row", "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "accepted"),
-        *("ambiguous", "readings"),
+        *("ambiguous", "readings", *BOX),
         usable=usable,
         answered=answered.over("doc_id"),
         wrong=wrong,
@@ -141,11 +140,8 @@ def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
 
 def _step() -> pl.Expr:
     """The cause of a wrong case where that is clear at once, else how it is found."""
-    status, is_page, is_spurious = (
-        pl.col("status"),
-        pl.col("path").is_null(),
-        _OUTCOME == "spurious",
-    )
+    status, is_page = pl.col("status"), pl.col("path").is_null()
+    is_spurious = _OUTCOME == "spurious"
     gold, pred = (pl.col(side).fill_null("").str.contains(_SEEN) for side in ("gold", "pred"))
     unanswered = pl.when(~pl.col("answered")).then(pl.lit("missing_document"))
     steps = [
@@ -197,9 +193,7 @@ def _claimed(rows: pl.DataFrame, table: pl.DataFrame) -> Iterator[str]:
     fields = table.drop_nulls("path").filter(pl.col("gold") != "")
     known = fields.select("doc_id", said="own", known=True).unique()
     rows = rows.join(known, on=["doc_id", "said"], how="left", maintain_order="left")
-    # What was read in the box of a field left blank stands there, or is a scribble.
-    inside = pl.col("gold").is_not_null() & (pl.col("readings").is_not_null() | pl.col("inside"))
-    is_known = (pl.col("said") == "") | inside | pl.col("known").fill_null(False)
+    is_known = (pl.col("said") == "") | _IN_BOX | pl.col("known").fill_null(False)
     texts = _texts(rows.filter(~is_known), table)
     for doc_id, pred, known in rows.select("doc_id", "pred", is_known).iter_rows():
         page = "" if known else texts[doc_id].words["gold"]
@@ -220,19 +214,70 @@ def _mistaken(rows: pl.DataFrame, fields: pl.DataFrame, words: Words) -> Iterato
         if kind in _OPTIONS and first == "characters" and _likeness(own, said) < _ALIKE:
             # Options are chosen, and not read letter by letter.
             first = "other_value"
+        is_row = (first, where) == ("digit", "wrong_row")
         if exchange or first in _WRITTEN or len(gold) + len(pred) > 2 * LONGEST:
             yield first
-        elif (
-            where
-            and first not in ("lookalike", *_OWN_TEXT)
-            and ((first, where) == ("digit", "wrong_row") or _likeness(own, said) < _ALIKE)
-        ):
+        elif where and first not in _OWN_TEXT and (is_row or _likeness(own, said) < _ALIKE):
             yield where
         elif words.contradict_gold(gold, pred):
             yield "label_error"
         else:
             # What was read in the field's own box is its ink, however unlike.
             yield "characters" if first == "other_value" and inside else first
+
+
+_IS_SHORT = pl.sum_horizontal(pl.col("gold", "pred").str.len_chars()) <= 2 * LONGEST
+# A scribble is often read as a letter or two, but seldom as a figure.
+_IS_TELLING = (pl.col("step") == "claimed") & pl.col("pred").str.contains(r"[^\W_]\S*[^\W_]|\d")
+_MAY_BE_OWN = (pl.col("cause") == "merged") & pl.col("inside") & (pl.col("own") != "") & _IS_SHORT
+_MAY_BE_OWN |= _IN_BOX & _IS_TELLING
+_NTH = pl.int_range(pl.len())
+
+
+def _shown(rows: pl.DataFrame, fields: pl.DataFrame, words: Words) -> pl.Series:
+    """The rows whose words too many are known, and neither a neighbour's nor another's loss."""
+    more = pl.Series(map(_more, rows["gold"], rows["pred"]), dtype=pl.List(pl.String))
+    more, word, by, same = _worded(rows, more), pl.col("word"), ["doc_id", "word"], ["row", "word"]
+    known = word.is_in([word for word in more["word"].unique() if words.has(word)])
+    known |= (pl.col("own") == "") & word.str.contains(r"\d")
+    fields = fields.join(more, on="doc_id", how="semi")
+    split = (_worded(fields, pl.col(of).str.extract_all(_SEEN + "+")) for of in ("gold", "pred"))
+    golds, preds = (side.join(more, on=by, how="semi") for side in split)
+    # Words that are only split otherwise are not lost.
+    lost = golds.filter(pl.col("own").ne_missing(pl.col("said")))
+    lost = lost.join(preds, on=[*same, "nth"], how="anti")
+    more = more.join(lost.select(*by, nth=_NTH.over(by), lost=True), on=[*by, "nth"], how="left")
+    # Beside are fields no further away than a line; a letter alone stands there by chance.
+    gap, near = pl.col("y1") - pl.col("y0"), golds.lazy().filter(word.str.len_chars() > 1)
+    near = more.lazy().filter(nth=0).join(near, on=by, suffix="_of")
+    for low, high in (("x0", "x1"), ("y0", "y1")):
+        near = near.filter(pl.col(f"{low}_of") <= pl.col(high) + gap)
+        near = near.filter(pl.col(f"{high}_of") >= pl.col(low) - gap)
+    near = near.filter(pl.col("row") != pl.col("row_of")).collect(engine="streaming")
+    near = near.select(*same, nth=_NTH.over(same), beside=True)
+    size = word.str.len_chars()
+    others = pl.max_horizontal(size.filter(pl.col(of)).sum() for of in ("lost", "beside"))
+    is_own = (size.filter(known).sum() * 2 > size.sum()) & (size.sum() >= others * 2)
+    more = more.join(near, on=[*same, "nth"], how="left")
+    return more.group_by("row").agg(is_own=is_own).filter("is_own")["row"]
+
+
+def _more(gold: str, pred: str) -> list[str]:
+    """The words of an answer beside those of the gold, if it has these."""
+    known, answer = tokens(gold), tokens(pred)
+    start, ends = "".join(answer).find("".join(known)), [0, *accumulate(map(len, answer))]
+    cut = [n for n, end in enumerate(ends) if end in (start, start + len("".join(known)))]
+    if len(cut) == 2:
+        return answer[: cut[0]] + answer[cut[1] :]
+    more = Counter(answer) - Counter(known)
+    return [*more.elements()] if more.total() + len(known) == len(answer) else []
+
+
+def _worded(rows: pl.DataFrame, words: pl.Expr | pl.Series) -> pl.DataFrame:
+    """A row for each of its words, with how many of the same are before it."""
+    rows = rows.with_columns(word=words).explode("word").drop_nulls("word")
+    rows = rows.with_columns(word=folded(rows["word"])).filter(pl.col("word") != "")
+    return rows.with_columns(nth=_NTH.over("row", "word"))
 
 
 _IS_USED = (pl.col("pred") != "") & pl.col("usable")
@@ -270,10 +315,9 @@ def _exchanged(rows: pl.DataFrame, golds: pl.DataFrame, fields: pl.DataFrame) ->
     hits = rows.join(held, on=["doc_id", "said"], maintain_order="left")
     hits = hits.filter(pl.col("len") > (pl.col("own") == pl.col("said")).fill_null(False))
     value, answer = plain("pred").fill_null(""), pl.col("answer")
-    hits = hits.select(
-        "row", "doc_id", "path", place=place(), value=value, answer=plain("gold"),
-        telling=pl.col("said").str.len_chars() >= TELLING,
-    ).filter(pl.col("value") != answer)  # fmt: skip
+    is_telling, at = pl.col("said").str.len_chars() >= TELLING, ("row", "doc_id", "path")
+    texts = {"place": place(), "value": value, "answer": plain("gold")}
+    hits = hits.select(*at, **texts, telling=is_telling).filter(pl.col("value") != answer)
     golds = golds.join(hits, on="doc_id", how="semi")
     golds = golds.select("doc_id", place=place(), value=plain("gold"), answer=value)
     known = golds.join(golds.select("doc_id", answer="value"), on=["doc_id", "answer"], how="semi")

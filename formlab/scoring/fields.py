@@ -75,9 +75,9 @@ def words_of_pages(records: pl.DataFrame) -> pl.DataFrame:
     return records.filter(pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"]))
 
 
-def words_read(whole: Whole) -> bool:
-    """Whether a system read words, and the gold says of any field of text where it stands."""
-    placed = whole.gold.filter(pl.col("x0").is_not_null(), task="text")
+def words_read(whole: Whole, *tasks: str) -> bool:
+    """Whether a system read words, and the gold says of any field of `tasks` where it stands."""
+    placed = whole.gold.filter(pl.col("x0").is_not_null(), pl.col("task").is_in(tasks))
     return placed.height > 0 and words_of_pages(whole.answers).height > 0
 
 
@@ -155,9 +155,7 @@ class _Words:
             places += [index] * len(spans)
             # White space at the ends has no ink: the box begins with the first character that has.
             start = spans[0][0] if spans else 0
-            edges += [
-                ((first - start), (last - start), spans[-1][1] - start) for first, last in spans
-            ]
+            edges += [(first - start, last - start, spans[-1][1] - start) for first, last in spans]
         boxes = seen.select(_BOXES).to_numpy()[places]
         first, last, length = np.array(edges, dtype=float).reshape(-1, 3).T
         step = (boxes[:, 2] - boxes[:, 0]) / length

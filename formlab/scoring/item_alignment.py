@@ -72,11 +72,8 @@ def same_fields(
     if lists.is_empty():
         return same_paths(gold, claims)
     # Values may agree by such a rule that share neither text nor value.
-    inexact = [
-        meta
-        for meta, rule in ((meta, rule_of(meta)) for meta in gold[RULE].unique())
-        if rule.tolerance is not None or rule.comparator == "fuzzy"
-    ]
+    rules = {meta: rule_of(meta) for meta in gold[RULE].unique()}.items()
+    inexact = [n for n, of in rules if of.tolerance is not None or of.comparator == "fuzzy"]
     gold = with_rung(gold).with_columns(inexact=pl.col(RULE).is_in(inexact))
     # A field is of all items of its lists, and of a value alone.
     field = field_pattern().str.replace(r"(/\*)+$", "")
@@ -121,9 +118,8 @@ def placed(both: pl.DataFrame, known: Mapping[str, str | None]) -> pl.DataFrame:
     docs = claimed["doc_id"].unique().implode()
     rows = both.with_row_index("row").filter(pl.col("doc_id").is_in(docs), listed)
     moved: dict[int, str] = {}
-    for _, document in rows.select("doc_id", "row", "path", "pred_path", spurious).group_by(
-        "doc_id", maintain_order=True
-    ):
+    rows = rows.select("doc_id", "row", "path", "pred_path", spurious)
+    for _, document in rows.group_by("doc_id", maintain_order=True):
         # The gold's place of each place of the answer, and those that are taken.
         used: set[str] = set()
         place_of: dict[str, str] = {}
@@ -151,9 +147,8 @@ def placed(both: pl.DataFrame, known: Mapping[str, str | None]) -> pl.DataFrame:
             moved[row] = place
     index = pl.int_range(pl.len(), dtype=pl.UInt32)
     path = index.replace_strict(moved, default=pl.col("path"), return_dtype=pl.String)
-    return both.with_columns(
-        path.alias("path"), pl.when(spurious).then(pl.coalesce("kind", kind)).otherwise("kind")
-    )
+    kind = pl.when(spurious).then(pl.coalesce("kind", kind)).otherwise("kind")
+    return both.with_columns(kind, path=path)
 
 
 def _starts(path: str) -> list[str]:

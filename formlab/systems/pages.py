@@ -13,7 +13,7 @@ from typing import Any
 from PIL import Image
 
 from formlab import files, pictures
-from formlab.benchmarks.meta import page_images
+from formlab.benchmarks.corpus import page_images
 from formlab.errors import DataMissing
 from formlab.pictures import Size
 from formlab.tables import BOX

@@ -117,9 +117,9 @@ def test_names_that_no_file_can_have_are_pages_that_are_missing(tmp_path, name):
     assert load("formcraft", tmp_path / "formcraft").flaws["images missing"] == 1
     put(tmp_path / "ocrbench/OCRBench_v2.json", [ENTRY | {"image_path": f"a/{name}.png"}])
     assert load("ocrbench_v2", tmp_path / "ocrbench").flaws["images missing"] == 1
-    annotate(vrdu(tmp_path / "vrdu"), [], file_path=name)
-    # The PDFs of both documents of the split.
-    assert load("vrdu", tmp_path / "vrdu").flaws["PDFs missing"] == 2
+    annotate(vrdu(tmp_path / "vrdu"), [], filename=name)
+    put(tmp_path / f"vrdu/few_shot-splits/{SPLIT}.json", {"test": [name]})
+    assert load("vrdu", tmp_path / "vrdu").flaws["PDFs missing"] == 1
 
 
 @pytest.mark.parametrize("number", [10**400, float("inf"), float("nan"), "1", True])

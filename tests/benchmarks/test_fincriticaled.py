@@ -21,7 +21,7 @@ from formlab.text.markup import written_events
 )
 def test_a_lone_currency_sign_takes_the_number_beside_it(page, value):
     facts = tagged(written_events(page))
-    assert ("Monetary Unit", value) in [(fact.type, fact.value) for fact in facts]
+    assert ("Monetary Unit", value) in [(fact["type"], fact["value"]) for fact in facts]
 
 
 def test_facts_equal_those_of_the_released_code(shared):

@@ -12,7 +12,7 @@ from tests.seeds import ALL
 def verdicts(gold, pred):
     events = written_events(gold)
     places = Places(Flow(events, tags=FACTS))
-    wanted = [locate(places, fact.kind, fact.value, fact.mark) for fact in tagged(events)]
+    wanted = [locate(places, f["kind"], f["value"], f["mark"]) for f in tagged(events)]
     return match_facts(places, wanted, Places(read(pred)))
 
 

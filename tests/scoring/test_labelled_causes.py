@@ -50,13 +50,10 @@ def judged_by_eye():
         part = [row for row in rows if row["benchmark"] == benchmark]
         places = in_context(benchmark, split, part)
         known |= {(benchmark, *key): value for key, value in places.items()}
-    return [
-        row | {
-            "alone": cause(row["gold"], row["pred"]),
-            "found": known[row["benchmark"], row["doc_id"], row["path"]],
-        }
-        for row in rows
-    ]  # fmt: skip
+    for row in rows:
+        row["alone"] = cause(row["gold"], row["pred"])
+        row["found"] = known[row["benchmark"], row["doc_id"], row["path"]]
+    return rows
 
 
 def agreement(rows, which):

@@ -5,7 +5,7 @@ from PIL import Image, ImageDraw
 
 import formlab
 from formlab import benchmarks, readers, systems
-from formlab.benchmarks.meta import page_images
+from formlab.benchmarks.corpus import page_images
 from formlab.errors import DataBroken
 from formlab.systems import ocr, prompts
 from formlab.systems.pages import pages as chat_pages

@@ -19,7 +19,8 @@ from jinja2.sandbox import SandboxedEnvironment
 from PIL import Image
 
 from formlab import browser, files
-from formlab.benchmarks.ixbrl import fact_boxes
+from formlab.benchmarks.fincriticaled import FACTS
+from formlab.benchmarks.ixbrl import BOXES
 from formlab.errors import DataBroken
 from formlab_experiments.forms.content import Content, load_all
 
@@ -149,5 +150,5 @@ def write(out: Path, seed: int = SEED) -> None:
                     grey = shot.convert("L").quantize(GREYS)
                 grey.save(file, format="PNG", optimize=True)
             visit.page.set_content(html)
-            boxes = json.dumps(fact_boxes(visit.page))
+            boxes = json.dumps(visit.page.evaluate(BOXES, ", ".join(FACTS)))
             files.write_text(out / "images" / f"{number}.json", boxes + "\n")

@@ -18,8 +18,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
 from formlab import tables
-from formlab.benchmarks.corpus import box_of
-from formlab.benchmarks.meta import Row, meta_of
+from formlab.benchmarks.corpus import Row, box_of, meta_of
 from formlab.text.normalise import as_text, as_texts
 from formlab.trees import escape, unescape
 

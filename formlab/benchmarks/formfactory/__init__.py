@@ -22,11 +22,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz, process
 
 from formlab import files, tables
 from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of, image_columns
-from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken
 from formlab.text import as_text, checked
 from formlab.trees import escape
@@ -106,10 +105,9 @@ def reader(split: str, root: Path) -> SplitReader:
         return [folder / f"{form.file}.json", root / "data2" / f"{form.file}.txt", *boxes]
 
     def read(form: WebForm, flaws: Counter[str]) -> Iterator[Part]:
-        images, size, boxes = _screens(root, form, flaws)
+        images, page, boxes = _screens(root, form, flaws)
         elements = [[*box.row, pointer(name)] for name, found in boxes.items() for box in found]
         shown = [image.relative_to(root).as_posix() for image in images]
-        page = {"image": next(iter(shown), None)} | size
         page |= {"template": form.code, "domain": form.domain}
         file, text, *_ = files_of(form)
         gold = instances(file)
@@ -203,11 +201,6 @@ def items_of(metas: Iterable[str | None]) -> list[list[Row]]:
     return [meta.get("items", []) for meta in metas_read]
 
 
-def elements_of(document: Row | str | None) -> list[list[Any]]:
-    """A form's elements, ``[page, x0, y0, x1, y1, path]`` each, from a document's `meta`."""
-    return meta_of(document).get("elements", [])
-
-
 def _typed(value: Any) -> str:
     """A list in one field is typed with commas."""
     return ", ".join(map(as_text, value)) if isinstance(value, list) else as_text(value)
@@ -265,18 +258,17 @@ def _screenshots(root: Path, form: WebForm, flaws: Counter[str]) -> list[Path]:
 def _screens(
     root: Path, form: WebForm, flaws: Counter[str]
 ) -> tuple[list[Path], Row, dict[str, list[Box]]]:
-    """The screenshots of a form, the first one's size, and the boxes of each field by label.
+    """The screenshots of a form, the columns of the first, and the boxes of each field by label.
 
     These are its inputs, and the options of a list when it is open: a screenshot of an open list
     names the input first and its options after it. A line that is no box is counted.
     """
-    images, size, pages = _screenshots(root, form, flaws), {}, []
-    for page, image in enumerate(images, start=1):
-        columns, labels = image_columns(root, image, flaws), image.with_suffix(".txt")
-        own = {side: columns[side] for side in ("width", "height") if side in columns}
-        size = size or own
-        flaws["screenshots without a box file"] += not files.is_file(labels)
-        pages.append(list(_boxes(labels, page, own, flaws) if files.is_file(labels) else ()))
+    images, pages = _screenshots(root, form, flaws), []
+    shots = [image_columns(root, image, flaws) for image in images]
+    for page, (image, shot) in enumerate(zip(images, shots, strict=True), start=1):
+        is_there = files.is_file(labels := image.with_suffix(".txt"))
+        flaws["screenshots without a box file"] += not is_there
+        pages.append(list(_boxes(labels, page, shot, flaws)) if is_there else [])
     flaws["forms without a screenshot"] += not images
     inputs, owners = {name for item in form.fields.values() for name in item.elements}, {}
     for label, item in form.fields.items():
@@ -284,16 +276,16 @@ def _screens(
         for first, *others in filter(None, pages if item.kind == "dropdown" else ()):
             if first.name in item.elements:
                 owners[label] += [box for box in others if box.name not in inputs]
-    return images, size, owners
+    return images, next(iter(shots), {}), owners
 
 
-def _boxes(file: Path, page: int, size: Row, flaws: Counter[str]) -> Iterator[Box]:
+def _boxes(file: Path, page: int, shot: Row, flaws: Counter[str]) -> Iterator[Box]:
     for number, line in enumerate(files.read_text(file).split("\n"), start=1):
         if match := _LINE.fullmatch(line.strip()):
             x0, y0, x1, y1 = map(int, match.groups()[2:])
             flaws["boxes named for another screenshot"] += match[1] != file.stem
             flaws["boxes without area"] += not (x1 > x0 and y1 > y0)
-            is_beyond = bool(size) and (x1 > size["width"] or y1 > size["height"])
+            is_beyond = "width" in shot and (x1 > shot["width"] or y1 > shot["height"])
             flaws["boxes beyond their screenshot"] += is_beyond
             yield Box(match[2], [page, x0, y0, x1, y1])
         elif line.strip():
@@ -317,13 +309,9 @@ def _closest_option(options: set[str], value: str) -> str | None:
     'Part-time'
     >>> _closest_option({"Fall 2024", "Part-time"}, "Fall 2025")
     """
-
-    def likeness(option: str) -> float:
-        if _NUMBER.findall(option) != _NUMBER.findall(value):
-            return 0.0
-        return fuzz.ratio(*(_NOT_WORD.sub("", text).casefold() for text in (option, value)))
-
     if value in options:
         return value
-    best = max(sorted(options), key=likeness, default=None)
-    return best if best is not None and likeness(best) >= _SLIP else None
+    alike = [o for o in sorted(options) if _NUMBER.findall(o) == _NUMBER.findall(value)]
+    how = {"processor": lambda text: _NOT_WORD.sub("", text).casefold(), "score_cutoff": _SLIP}
+    best = process.extractOne(value, alike, scorer=fuzz.ratio, **how)
+    return best and best[0]

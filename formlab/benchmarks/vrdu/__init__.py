@@ -17,16 +17,14 @@ import msgspec
 
 from formlab import files
 from formlab.benchmarks import part_of
-from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of
-from formlab.benchmarks.meta import meta_of
+from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of, meta_of
 from formlab.benchmarks.vrdu import dataset
-from formlab.benchmarks.vrdu.dataset import fractions, placed, whole, words
+from formlab.benchmarks.vrdu.dataset import fractions, placed, words
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation
 from formlab.trees import escape
 
-__all__ = ["REPEATED", "UNREPEATED", "Schema", "decode"]
-__all__ += ["fractions", "placed", "splits", "whole", "words"]
+__all__ = ["REPEATED", "UNREPEATED", "Schema", "decode", "fractions", "placed", "splits", "words"]
 UNREPEATED, REPEATED = "unrepeated", "repeated"
 # The documents that a split's file lists; a corpus of others than the test ones says so in its
 # split, as in <split>-train.
@@ -34,11 +32,10 @@ PARTS = ("test", "train", "valid")
 # The data type behind each match function, as the strictness ladder names types; others are texts.
 TYPES = {"DateMatch": "date", "PriceMatch": "money", "AddressMatch": "address"}
 _NAME = re.compile(
-    r"(?i)[a-z]+-(?:lv(?P<level>[123])-)?(?P<word>[a-z]+)(?:_(?P<template>[\w-]+))?"
+    r"(?i)[a-z]+-(?:lv[123]-)?(?P<word>single|kno|mixed|unk)(?:_(?P<template>[\w-]+))?"
     r"-train_(?P<train>\d+)-test_\d+-valid_\d+-SD_(?P<seed>\d+)"
 )
-_TASKS = {"1": "single", "2": "mixed", "3": "unseen"}
-_TASKS |= {"single": "single", "kno": "single", "mixed": "mixed", "unk": "unseen"}
+_TASKS = {"single": "single", "kno": "single", "mixed": "mixed", "unk": "unseen"}
 
 
 def decode(name: str) -> Row:
@@ -53,13 +50,11 @@ def decode(name: str) -> Row:
     >>> decode("DeepForm-kno_template-train_10-test_5-valid_100-SD_2")["task"]
     'single'
     """
-    match = _NAME.fullmatch(name)
-    task = _TASKS.get(match["level"] or match["word"].lower()) if match else None
-    if match is None or task is None:
+    if (match := _NAME.fullmatch(name)) is None:
         return {}
     template = None if match["template"] == "template" else match["template"]
     sizes = {"train_size": int(match["train"]), "seed": int(match["seed"])}
-    return {"template": template, "task": task} | sizes
+    return {"template": template, "task": _TASKS[match["word"].lower()]} | sizes
 
 
 class _Meta(msgspec.Struct):
@@ -168,7 +163,7 @@ def reader(split: str, root: Path) -> SplitReader:
     meta |= {"part": part} if part != PARTS[0] else {}
     by_name: dict[str, Any]
     if (file := dataset.find(home)) is not None:
-        by_name, twice = dataset.documents(*dataset.state(file))
+        by_name, twice = dataset.documents(file, files.sha256(file))
         flaws["documents given twice, the last one counts"] = twice
         meta |= {"schema": schema._asdict(), "ocr": home.relative_to(root).as_posix()}
     elif files.is_file(file := home / dataset.LABELS):
@@ -186,14 +181,14 @@ def reader(split: str, root: Path) -> SplitReader:
     flaws[lacking if listed else "PDFs without gold, left out"] = len(names - by_name.keys())
 
     def read(key: str, flaws: Counter[str]) -> Iterator[Part]:
-        annotated, path, size = by_name[key], None, None
+        annotated, size = by_name[key], None
         if isinstance(annotated, dataset.Document):
             rows = list(dataset.records(annotated, schema, flaws))
-            path, size = annotated.file_path, next(iter(annotated.sizes), None)
+            size = next(iter(annotated.sizes), None)
         else:
             rows = annotated
             flaws["labels left blank"] += sum(row["value"] is None for row in rows)
-        document = {"doc_id": key} | shared | _pdf(home, root, path, key, flaws) | counts_of(rows)
+        document = {"doc_id": key} | shared | _pdf(home, root, key, flaws) | counts_of(rows)
         document |= {"width": round(size[0]), "height": round(size[1])} if size else {}
         yield document, [{"subtype": schema.type_of(row["kind"])} | row for row in rows]
 
@@ -228,12 +223,9 @@ def _documents(home: Path, file: Path | None, part: str = PARTS[0]) -> list[str]
     return list(dict.fromkeys(names))
 
 
-def _pdf(home: Path, root: Path, stated: str | None, key: str, flaws: Counter[str]) -> Row:
-    main = home / "main"
-    for path in (stated, f"pdfs/{key}"):
-        file = main / (path or "")
-        # A path that leaves the folder is not followed.
-        if files.is_file(file) and file.resolve().is_relative_to(main.resolve()):
-            return {"image": file.relative_to(root).as_posix()}
-    flaws["PDFs missing"] += 1
-    return {}
+def _pdf(home: Path, root: Path, key: str, flaws: Counter[str]) -> Row:
+    file = (folder := home / "main" / "pdfs") / key
+    # A name that leaves the folder is not followed.
+    is_there = files.is_file(file) and file.resolve().is_relative_to(folder.resolve())
+    flaws["PDFs missing"] += not is_there
+    return {"image": file.relative_to(root).as_posix()} if is_there else {}

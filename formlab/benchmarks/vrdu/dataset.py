@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from formlab import files
-from formlab.benchmarks.meta import Row, meta_of
+from formlab.benchmarks.corpus import Row, meta_of
 from formlab.errors import DataBroken, GoldInDoubt
 from formlab.tables import BOX
 from formlab.trees import escape
@@ -45,7 +45,7 @@ class _Entity(msgspec.Struct, array_like=True):
 class _Page(msgspec.Struct, gc=False):
     width: Any = None
     height: Any = None
-    dimension: Any = None
+    dimension: _Page | None = None
 
 
 class _Ocr(msgspec.Struct, gc=False):
@@ -60,7 +60,6 @@ class Document(msgspec.Struct):
 
     filename: str
     annotations: list[Any]
-    file_path: str | None = None
     ocr: _Ocr | None = None
     place: str = ""
     offset: int = 0
@@ -68,15 +67,12 @@ class Document(msgspec.Struct):
     @property
     def sizes(self) -> list[tuple[float, float] | None]:
         """Width and height of each page where the OCR states them, else None."""
-        sizes = []
-        for page in (self.ocr and self.ocr.pages) or ():
-            pair = (page.width, page.height)
-            if isinstance(page.dimension, dict) and page.dimension:
-                pair = (page.dimension.get("width"), page.dimension.get("height"))
-            # A width of 1 is a page measured in fractions, not in pixels.
-            is_size = all(isinstance(side, int | float) and 1 < side < _LARGEST for side in pair)
-            sizes.append(pair if is_size else None)
-        return sizes
+        pages = (page.dimension or page for page in (self.ocr and self.ocr.pages) or ())
+        # A width of 1 is a page measured in fractions, not in pixels.
+        return [
+            size if all(isinstance(n, int | float) and 1 < n < _LARGEST for n in size) else None
+            for size in ((page.width, page.height) for page in pages)
+        ]
 
 
 def find(home: Path) -> Path | None:
@@ -84,15 +80,9 @@ def find(home: Path) -> Path | None:
     return next((f for name in NAMES if files.is_file(f := home / "main" / name)), None)
 
 
-def state(path: Path) -> tuple[Path, int, int]:
-    """A file with its time and size, by which what was read of it is kept."""
-    stat = path.stat()
-    return path, stat.st_mtime_ns, stat.st_size
-
-
 # All splits of a benchmark share one file, which takes far longer to read than to score.
 @lru_cache(maxsize=2)
-def documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Document], int]:
+def documents(path: Path, _sha256: str) -> tuple[dict[str, Document], int]:
     """The documents by file name, and how many names came twice; the last one counts."""
     by_name, twice, number, offset = dict[str, Document](), 0, 0, 0
     try:
@@ -149,22 +139,13 @@ def records(document: Document, schema: Schema, flaws: Counter[str]) -> Iterator
         for path, name, listed in parts:
             surfaces = files.convert(listed, list[_Entity], where=where, remedy=PUBLISHED)
             # The first surface form is the value.
-            value, *others = [whole(surface.text, flaws) for surface in surfaces] or [None]
+            value, *others = [surface.text for surface in surfaces] or [None]
             boxes = [surface.box for surface in surfaces]
             flaws["boxes missing or malformed"] += sum(fractions(box) is None for box in boxes)
             meta = {"boxes": boxes, "segments": [surface.segments for surface in surfaces]}
             row = {"path": path, "kind": name, "value": value, "origin": where}
             row |= {"accepted": list(dict.fromkeys(others)), "meta": json.dumps(meta)}
             yield row | placed(boxes[0] if boxes else None, document.sizes)
-
-
-def whole(text: str, counts: Counter[str]) -> str:
-    """`text` with each lone surrogate, which no table can hold, as U+FFFD, and counted."""
-    if text.isascii():
-        return text
-    kept = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    counts["values with half a character, now U+FFFD"] += kept != text
-    return kept
 
 
 def fractions(box: Any) -> tuple[int, tuple[float, ...]] | None:
@@ -233,13 +214,15 @@ def words(document: Row, root: Path | None, flaws: Counter[str] | None = None) -
     home = meta_of(document).get("ocr")
     if home is None or root is None:
         return None
-    file, counts = find(Path(root) / home), Counter() if flaws is None else flaws
-    annotated = documents(*state(file))[0].get(document["doc_id"]) if file else None
+    counts = Counter() if flaws is None else flaws
+    file = find(Path(root) / home)
+    state = (file, files.sha256(file)) if file else ()
+    annotated = documents(*state)[0].get(document["doc_id"]) if file else None
     if file is None or annotated is None:
         what, where = f"{document['doc_id']} is no longer in the data set", Path(root) / home
         raise DataBroken(what, where=where, remedy="load the corpus anew")
     is_packed = file.suffix == ".gz"
-    with _LOCK, nullcontext(_packed(*state(file))) if is_packed else file.open("rb") as stream:
+    with _LOCK, nullcontext(_packed(*state)) if is_packed else file.open("rb") as stream:
         stream.seek(annotated.offset)
         line = stream.readline().decode()
     ocr = files.parse_json(line, where=annotated.place).get("ocr") or {}
@@ -253,7 +236,7 @@ def words(document: Row, root: Path | None, flaws: Counter[str] | None = None) -
                 continue
             row = {"task": "layout", "kind": "word", "path": f"/ocr/words/{len(rows)}"}
             # Checked to be plain numbers: their list is written as in JSON.
-            row |= {"value": whole(value, counts), "meta": f'{{"box": {box}}}'}
+            row |= {"value": value, "meta": f'{{"box": {box}}}'}
             rows.append(row | placed(box, annotated.sizes))
     return rows
 
@@ -271,5 +254,5 @@ def _value(token: Row, text: Any) -> str:
 
 # One file stays open: to seek forwards in a packed file costs what lies between.
 @lru_cache(maxsize=1)
-def _packed(path: Path, _changed: int, _size: int) -> gzip.GzipFile:
+def _packed(path: Path, _sha256: str) -> gzip.GzipFile:
     return gzip.open(path)

@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from formlab import tables, text
-from formlab.benchmarks.fincriticaled import FACTS, fact_meta, untagged
+from formlab.benchmarks.corpus import meta_of
+from formlab.benchmarks.fincriticaled import FACTS, untagged
 from formlab.metrics import facts as family
 from formlab.metrics.facts import MISSING, FactVerdict, locate, match_facts
 from formlab.metrics.judge import by_substring
@@ -76,7 +77,7 @@ def _page(
         verdicts = [MISSING] * len(facts)
     else:
         page = Places(Flow(written_events(markup), tags=FACTS))
-        targets = [locate(page, row["kind"], row["value"], fact_meta(row).mark) for row in facts]
+        targets = [locate(page, row["kind"], row["value"], meta_of(row)["mark"]) for row in facts]
         notes["facts that the page does not show"] += targets.count(None)
         signed = [page.figure(fact.first, fact.last) if fact else None for fact in targets]
         verdicts = match_facts(page, targets, Places(read(answer)))

@@ -24,7 +24,7 @@ from formlab.benchmarks.formcraft import RELATIONS, item_meta
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.counts import right_tallies
 from formlab.scoring.align import rungs, side_by_side, with_read, with_status
-from formlab.scoring.fields import words_of_pages
+from formlab.scoring.fields import words_read
 from formlab.scoring.item_alignment import same_paths
 from formlab.scoring.tasks import content
 from formlab.scoring.tasks._kit import Scoring, TaskScores, any_for
@@ -74,10 +74,9 @@ def score(scoring: Scoring) -> TaskScores:
             rules = ("answer=given,else-extracted", pairing, reading)
             # Whether a value of any field was given, or words were read where a field stands. A
             # page's text alone shows no marks: it is no reading of fields.
-            placed = whole.gold.filter(pl.col("task").is_in(content.READABLE)).drop_nulls("x0")
-            is_read = placed.height > 0 and words_of_pages(whole.answers).height > 0
             given = content.field_claims(whole.answers).drop_nulls("value")
-            is_read = pairing is not None and (is_read or given.height > 0)
+            is_read = words_read(whole, *content.READABLE) or given.height > 0
+            is_read &= pairing is not None
         if not any_for(whole.answers, claims) and not is_read:
             notes[f"gold items of {task} not scored: the predictions answer none"] = gold.height
             continue
@@ -94,9 +93,8 @@ def score(scoring: Scoring) -> TaskScores:
         joined = joined.with_columns(has_answer=pl.col("doc_id").is_in(usable))
         cases = scoring.judged(joined).with_columns(dependent="typed", whole="typed")
         if is_check and not claims.height:
-            notes["gold contradictions not scored: the predictions answer no check"] = cases.filter(
-                _CONTRADICTION
-            ).height
+            found = cases.filter(_CONTRADICTION).height
+            notes["gold contradictions not scored: the predictions answer no check"] = found
             outcome = pl.when(_CONTRADICTION).then(pl.lit("unscored")).otherwise("outcome")
             cases = cases.with_columns(outcome=outcome)
         if is_check and (is_read or VALUES in whole.marks or not claims.height):
@@ -125,11 +123,8 @@ def _fields(gold: pl.DataFrame, answers: pl.DataFrame, read: pl.DataFrame) -> pl
         item, values = item_meta(meta), item_meta(answered.get(tuple(key))).values
         values = {text.normalise(path, LADDER_STEPS): value for path, value in values.items()}
         for path in item.relevant:
-            value, is_answered = (
-                values.get(text.normalise(path, LADDER_STEPS)),
-                tuple(key) in answered,
-            )
-            rows.append((*key, path, value, path == item.dependent, is_answered))
+            value = values.get(text.normalise(path, LADDER_STEPS))
+            rows.append((*key, path, value, path == item.dependent, tuple(key) in answered))
     columns = tables.schema("doc_id check path answer is_dependent:flag is_answered:flag")
     fields = pl.DataFrame(rows, columns, orient="row")
     stands = content.field_claims(gold).select(*_KEY, "kind", "accepted", gold="value")

@@ -43,9 +43,7 @@ def score(scoring: Scoring) -> TaskScores:
 def _cases(scoring: Scoring) -> tuple[pl.DataFrame, str | None, dict[str, int]]:
     """A row per value of the gold, the prediction or both, how fields are read, and notes."""
     records, whole = scoring.predictions.records, scoring.whole
-    gold, claims = (
-        side.filter(pl.col("task") == "text") for side in (scoring.corpus.records, records)
-    )
+    gold, claims = (side.filter(task="text") for side in (scoring.corpus.records, records))
     notes: dict[str, int] = {}
     if whole.rules is not None:
         gold = gold.with_columns(pl.col("meta").alias(rules.RULE))
@@ -68,7 +66,7 @@ def _cases(scoring: Scoring) -> tuple[pl.DataFrame, str | None, dict[str, int]]:
     spurious = both.filter(pl.col("outcome") == "spurious", has_content)
     joined = both.filter(pl.col("outcome").is_null())
     answers, read = whole.answers.filter(task="text"), None
-    if words_read(whole):
+    if words_read(whole, "text"):
         read = described(scoring.reader)
         unnamed = ~_PAGE & pl.col("pred_status").is_null()
         # A page was read, but where the field stands on it the gold does not say.

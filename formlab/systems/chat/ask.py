@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from formlab.benchmarks import vrdu
-from formlab.benchmarks.meta import meta_of
+from formlab.benchmarks.corpus import meta_of
 from formlab.errors import DataMissing, NotAvailable
 from formlab.folders import Corpus
 from formlab.systems import ocr, prompts

@@ -1,6 +1,11 @@
-"""SROIE's receipts as forms: header, items, totals and footer from the lines and their places.
+"""FUNSD's forms and SROIE's receipts as forms of FORMCRAFT, with the relations that rules find.
 
-A *row* is what stands side by side; its amount is a number with two decimals at its right end.
+An answer of FUNSD is a field labelled by the question that it is linked from, if there is one; a
+question without an answer is a field left blank; a header, a question with further questions, and
+whatever else has something below it is a group. Other text to which nothing is linked is no field.
+
+A receipt has header, items, totals and footer, by its lines and their places. A *row* is what
+stands side by side; its amount is a number with two decimals at its right end.
 
 - Totals begin and end with rows that have an amount and whose label names a total, tax, service,
   rounding or payment (`receipts.toml`).
@@ -16,19 +21,25 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import dropwhile, pairwise
+from itertools import combinations, dropwhile, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from formlab import tables, text
-from formlab.benchmarks import sroie
-from formlab.benchmarks.formcraft import relations
-from formlab.benchmarks.formcraft.relations import DEPENDENT, RuleRelation, field_of, has_letters
-from formlab.benchmarks.meta import Row
+from formlab import tables, text, trees
+from formlab.benchmarks import funsd
+from formlab.benchmarks.corpus import Row
+from formlab.benchmarks.formcraft import DEPENDENT, RuleRelation, number_in, same, with_relations
+from formlab.benchmarks.sroie import around, box_in, receipt
 from formlab.text.layout import rows as in_rows
+from formlab.trees import Node
 
+_LETTER = re.compile(r"[^\W\d_]")
+_TOTAL = re.compile(r"\btotals?\b", re.IGNORECASE)
+_DIGITS = 5
+# A filled-in field, the questions that it is linked from, and the header that it stands under.
+_Answer = tuple[Row, list[Row], str]
 _TABLE = tomllib.loads(Path(__file__).with_name("receipts.toml").read_text("utf-8"))
 _ROLES, _PATTERNS = (
     {name: re.compile(pattern) for name, pattern in table.items()} for table in _TABLE.values()
@@ -37,6 +48,121 @@ _SIGNS = {"tax": "+", "service": "+", "rounding": "+", "discount": "-"}
 _OF_TOTALS = {"total", "tax", "service", "rounding", "cash", "card", "change"}
 # In the order of their questions.
 _RULES = ("date", "items", "total", "change", "payment", "quantity", "tax")
+
+
+def has_letters(label: str) -> bool:
+    """Whether a text has three letters, without which it is no label."""
+    return len(_LETTER.findall(label)) >= 3
+
+
+def field_of(label: str, value: str, box: Sequence[float] | None, kind: str | None = None) -> Row:
+    """A filled-in field of a form."""
+    return {"label": label, "modality": "textual", "value": value, "kind": kind, "box": box}
+
+
+def of_entities(file: Path, flaws: Counter[str]) -> Row:
+    """The form in a file of FUNSD's annotations, with the relations found on it."""
+    columns = funsd.columns_of(file, flaws)
+    _, *rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    for row in rows:
+        row["box"] = tuple(map(row.get, tables.BOX)) if row["x0"] is not None else None
+    entities = {row["path"]: row for row in rows if row["task"] == "text"}
+    links = [row for row in rows if row["kind"] == "link"]
+    questions: dict[str, list[Row]] = defaultdict(list)
+    for start, _, end in (row["value"].partition(" ") for row in links):
+        if entities.get(start, {}).get("kind") == "question":
+            questions[end].append(entities[start])
+    # Without their kinds, all entities are nodes of the tree: no answers are joined.
+    nodes = [{"path": path, "value": row["value"]} for path, row in entities.items()]
+    odd, answers = Counter[str](), list[_Answer]()
+    tree = trees.from_records([*nodes, *links], flaws=odd)
+    flaws["links in a circle"] += odd["links in a circle"]
+
+    def fill(holder: Row, nodes: list[Node], label: str = "", header: str = "") -> None:
+        """Put the fields and groups that nodes stand for into what `label` names."""
+        for node in nodes:
+            row, asked, inner = entities[node.path], questions[node.path], holder
+            kind, kinds = row["kind"], {entities[child.path]["kind"] for child in node.children}
+            is_deep = any(child.children for child in node.children)
+            if kind == "answer" or (kind == "other" and asked):
+                value = row["value"].strip()
+                sort = None if number_in(value) is None else "number"
+                sort = "date" if text.date(value) else sort
+                holder["fields"].append(field := field_of(label, value, row["box"], sort))
+                answers.append((field, asked, header))
+            elif kind == "question" and not kinds:
+                holder["fields"].append({"label": node.label, "modality": "textual"})
+            elif kind == "header" or is_deep or kinds & {"question", "header"}:
+                # There is more below it than its answers.
+                holder["groups"].append(inner := {"label": node.label, "fields": [], "groups": []})
+            below = {kind: node.label}
+            fill(inner, node.children, below.get("question", ""), below.get("header", header))
+
+    form: Row = {"fields": [], "groups": [], "domain": "forms"}
+    fill(form, tree.children)
+    labels = Counter(_name(row["value"]) for row in entities.values())
+    proposed = [*_cells(answers, labels), *_under_headers(answers, labels)]
+    return with_relations(form, [*proposed, *_sums(answers), *_repeated(answers)], flaws)
+
+
+def _name(label: str) -> str:
+    return text.normalise(label, text.LADDER_STEPS).strip(" :.")
+
+
+def _share(box: tuple | None, other: tuple, axis: int) -> float:
+    """The length that two boxes have in common along an axis."""
+    return min(box[axis + 2], other[axis + 2]) - max(box[axis], other[axis]) if box else 0
+
+
+def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelation]:
+    cells = Counter(frozenset(row["path"] for row in asked) for _, asked, _ in answers)
+    for field, asked, _ in answers:
+        # Two columns of one name would leave open which is meant.
+        once = cells[frozenset(row["path"] for row in asked)] == 1
+        once = once and all(labels[_name(row["value"])] == 1 for row in asked)
+        if not (once and len(asked) == 2 and field["box"] and field["value"]):
+            continue
+        beside, over = (
+            [row["value"] for row in asked if _share(row["box"], field["box"], axis) > 0]
+            for axis in (1, 0)
+        )
+        if len(beside) == len(over) == 1 and all(map(has_letters, beside + over)):
+            question = f"What stands in the row “{beside[0]}” under “{over[0]}”?"
+            yield RuleRelation("cell", field, {}, question=question)
+
+
+def _under_headers(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelation]:
+    keys = [(_name(header), _name(field["label"])) for field, _, header in answers]
+    once, headers = Counter(keys), Counter(label for _, label in set(keys))
+    for (field, asked, header), key in zip(answers, keys, strict=True):
+        single = once[key] == labels[key[0]] == len(asked) == 1
+        if field["value"] and single and headers[key[1]] > 1 and all(map(has_letters, key)):
+            question = f"Under “{header}”, what is filled in for “{field['label']}”?"
+            yield RuleRelation("header", field, {}, question=question)
+
+
+def _sums(answers: list[_Answer]) -> Iterator[RuleRelation]:
+    """Totals under a column of numbers."""
+    numbers = [a for a in answers if a[0]["box"] and number_in(a[0]["value"]) is not None]
+    for total, asked, _ in numbers:
+        if any(_TOTAL.search(row["value"]) for row in asked):
+            end = total["box"]
+            column = [field for field, _, _ in numbers if _share(field["box"], end, 0) > 0]
+            above = [field for field in column if field["box"][3] <= end[1] + 1]
+            if len(above) > 1:
+                sources = {f"n{n}": field for n, field in enumerate(above)}
+                yield RuleRelation("sum", total, sources, " + ".join(sources))
+
+
+def _repeated(answers: list[_Answer]) -> Iterator[RuleRelation]:
+    """The same number in the two fields of one label: short texts are the same by chance."""
+    labels = Counter(_name(field["label"]) for field, _, _ in answers)
+    for first, second in combinations([field for field, _, _ in answers], 2):
+        label, value = _name(first["label"]), first["value"]
+        is_number = sum(map(str.isdigit, value)) >= _DIGITS and text.date(value) is None
+        is_twice = label == _name(second["label"]) and labels[label] == 2
+        if is_twice and is_number and same(value, second["value"]):
+            yield RuleRelation("same", second, {"first": first})
 
 
 class _Line(NamedTuple):
@@ -55,9 +181,9 @@ class _Line(NamedTuple):
     pieces: list[Row]
 
 
-def form_of(root: Path, file: Path, flaws: Counter[str]) -> Row:
+def of_receipt(root: Path, file: Path, flaws: Counter[str]) -> Row:
     """The form of the receipt whose keys are in `file`, with the relations found on it."""
-    keys, texts = sroie.receipt(file, root, flaws)
+    keys, texts = receipt(file, root, flaws)
     # What is longer is no line of a receipt, and patterns take long for it.
     boxed = [row for row in texts if "x0" in row and len(row["value"]) <= 200]
     boxes = [[row[side] for side in tables.BOX] for row in boxed]
@@ -73,20 +199,19 @@ def form_of(root: Path, file: Path, flaws: Counter[str]) -> Row:
         if line.amount and line.label and len(line.numbers) == 1:
             line.amount["label"] = line.label
             groups["totals"]["fields"].append(line.amount)
-    proposed += [*_sums(totals, [item["fields"][-1] for item in items]), *_times(items)]
+    proposed += [*_totals(totals, [item["fields"][-1] for item in items]), *_times(items)]
     for name in ("totals", "footer"):
         proposed += _taxes(parts.get(name, []), groups.get(name))
     proposed.sort(key=lambda relation: _RULES.index(relation.rule))
-    return relations.with_relations(form, proposed, flaws)
+    return with_relations(form, proposed, flaws)
 
 
 def _line(pieces: list[Row]) -> _Line:
     written = " ".join(piece["value"] for piece in pieces)
-    found = [
-        (piece, match) for piece in pieces for match in _PATTERNS["amount"].finditer(piece["value"])
-    ]
-    numbers = [field_of("amount", m[0], _part(piece, m.span()), "money") for piece, m in found]
-    matches = list(_PATTERNS["amount"].finditer(written))
+    amounts = _PATTERNS["amount"].finditer
+    found = [(piece, match) for piece in pieces for match in amounts(piece["value"])]
+    numbers = [field_of("amount", m[0], box_in(piece, *m.span()), "money") for piece, m in found]
+    matches = list(amounts(written))
     label = written[: matches[0].start()] if matches else written
     closed = bool(numbers and matches and _PATTERNS["code"].fullmatch(written[matches[-1].end() :]))
     label = _PATTERNS["behind_label"].sub("", label.strip())
@@ -98,16 +223,12 @@ def _line(pieces: list[Row]) -> _Line:
     elif closed and len(numbers) == 2 and _PATTERNS["rate"].search(written):
         role = "taxed"
     amount = numbers[-1] if closed else None
-    return _Line(written, label, role, sroie.around(pieces), numbers, amount, pieces)
+    return _Line(written, label, role, around(pieces), numbers, amount, pieces)
 
 
 def _group(label: str, lines: list[_Line]) -> Row:
-    box = sroie.around([piece for line in lines for piece in line.pieces])
+    box = around([piece for line in lines for piece in line.pieces])
     return {"label": label, "fields": [], "groups": [], "box": box}
-
-
-def _part(piece: Row, span: tuple[int, int]) -> tuple[float, ...]:
-    return sroie.part_of_line(piece, *span, len(piece["value"]))
 
 
 def _parts(lines: list[_Line], flaws: Counter[str]) -> dict[str, list[_Line]]:
@@ -161,11 +282,14 @@ def _items(lines: list[_Line], page: list[_Line], items: list[Row]) -> list[Row]
 def _quantity(line: _Line, *, columns: bool) -> list[Row]:
     for piece in line.pieces:
         if match := _PATTERNS["times"].search(piece["value"]):
-            count = field_of("quantity", match[1], _part(piece, match.span(1)), "number")
-            return [count, field_of("unit price", match[2], _part(piece, match.span(2)), "money")]
+            count = field_of("quantity", match[1], box_in(piece, *match.span(1)), "number")
+            return [
+                count,
+                field_of("unit price", match[2], box_in(piece, *match.span(2)), "money"),
+            ]
     counts = [piece for piece in line.pieces if re.fullmatch(r"\d{1,3}", piece["value"].strip())]
     if columns and len(counts) == 1 and len(line.numbers) > 1:
-        count = field_of("quantity", counts[0]["value"].strip(), sroie.around(counts), "number")
+        count = field_of("quantity", counts[0]["value"].strip(), around(counts), "number")
         return [count, line.numbers[0] | {"label": "unit price"}]
     return []
 
@@ -180,7 +304,7 @@ def _times(items: list[Row]) -> Iterator[RuleRelation]:
             yield RuleRelation("quantity", amount, {"n": count, "price": price}, "n * price", asked)
 
 
-def _sums(lines: list[_Line], amounts: list[Row]) -> Iterator[RuleRelation]:
+def _totals(lines: list[_Line], amounts: list[Row]) -> Iterator[RuleRelation]:
     """Sums of items, totals from other totals, change and payment."""
     rows = [
         line for line in lines if line.role != "none" and line.amount and len(line.numbers) == 1
@@ -241,8 +365,8 @@ def _dates(
     pieces = [(line, *pair) for line in lines for pair in pairwise([{"value": ""}, *line.pieces])]
     for line, before, piece in pieces if date else ():
         for match in _PATTERNS["date"].finditer(piece["value"]):
-            box = _part(piece, match.span())
-            if not _covers(date["box"], box) and relations.same(date["value"], match[0]):
+            box = box_in(piece, *match.span())
+            if not _covers(date["box"], box) and same(date["value"], match[0]):
                 start = piece["value"][: match.start()]
                 words = re.split(r"\d", f"{before['value']} {start}")[0]
                 label = words.strip(" :.-(") if has_letters(words) else "date"

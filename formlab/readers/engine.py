@@ -275,8 +275,9 @@ def _paged(content: Any) -> Reading:
         for pair in _every([page], "formFields"):
             name, value = part(at(pair, "fieldName")), part(at(pair, "fieldValue"))
             tick = at(pair, "valueType") or ""
-            value.text = tick if "checkbox" in tick else value.text
-            pairs.append((name.text, value))
+            said = tick if "checkbox" in tick else at(pair, "correctedValueText")
+            value.text = said or value.text
+            pairs.append((at(pair, "correctedKeyText") or name.text, value))
     return replace(reading, values=_entities(document, "entities") or _keyed(pairs))
 
 

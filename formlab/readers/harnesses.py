@@ -20,6 +20,7 @@ from formlab.errors import DataBroken
 from formlab.readers import Reader, Row, Source, door, samples, sources
 from formlab.readers.door import as_text, at, number
 from formlab.readers.samples import ANSWER, Sample, figure, has, names, sample_rows
+from formlab.text import replies
 from formlab.trees import escape, leaves, pointer, unescape
 
 # What they call things, by reader.
@@ -63,6 +64,8 @@ def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
     put_away = entry.get("attachments") or {}
 
     def text(content: Any) -> str | None:
+        if isinstance(content, list):
+            content = replies.text_of({"role": "assistant", "content": content})
         content = as_text(content)
         return put_away.get((content or "").removeprefix("attachment://"), content)
 
@@ -233,8 +236,9 @@ def docling_eval(source: Source) -> Iterator[Row]:
                     figures.append(figure(scorer, "mean", value["mean"], value.get("total")))
 
     def sample_of(row: Row, origin: str) -> Sample:
-        objects = (row.get(name) or "{}" for name in _DOCLING["columns"][:3])
-        gold, answer, info = (door.decoded(text, dict, origin) for text in objects)
+        cells = (row.get(name) or {} for name in _DOCLING["columns"][:3])
+        read = (c if isinstance(c, dict) else door.decoded(c, dict, origin) for c in cells)
+        gold, answer, info = read
         outcome = str(row.get("status") or "success").lower().rpartition(".")[2]
         status = _DOCLING["status"].get(outcome, "api_error") if answer else "api_error"
         read, doc_id = _docling_values(answer), row["document_id"]

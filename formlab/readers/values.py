@@ -159,8 +159,8 @@ def _plain(batch: Batch, names: Mapping[str, str]) -> tuple[pl.DataFrame, list[i
         cells = batch.column(names.get(name))
         try:
             texts[name] = pl.Series(cells, dtype=pl.String)
-        except (TypeError, UnicodeError):
-            # Half of a surrogate pair is no text either.
+        except (TypeError, ValueError):
+            # Half of a surrogate pair is no text either, nor is a path.
             cells = [c if type(c) is str and files.storable(c) == c else None for c in cells]
             texts[name] = pl.Series(cells, dtype=pl.String)
     rows = pl.DataFrame(texts).with_row_index("/at")

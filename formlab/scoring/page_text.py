@@ -1,8 +1,8 @@
 """Fields found in a page's text: a system that gives text alone is judged field by field too.
 
 Each gold field is looked for in the text: one stretch each, whole words. A field whose gold the
-page's own gold text does not hold is not judged; lines, in which other fields stand, are looked for
-apart from these.
+page's own gold text does not hold is not judged; fields that share their words there, as a line and
+a key value within it do, are looked for apart from each other.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ RULES = (
 )
 # How like a gold field's words in the gold text must be, as keys and lines may be spelled apart.
 _GOLD = 0.85
+_LAYERS = 4
 _NOT_JUDGED = "fields not judged: the gold text of their page does not hold them"
 _nfc = partial(text.normalise, steps=("nfc",))
 _similarity = Levenshtein.normalized_similarity
@@ -74,10 +75,8 @@ def in_page_text(
             for kind, count in page.marks.items():
                 notes[f"{TITLES[kind]} taken out to find fields"] += count
             notes["characters of page texts too long to be searched"] += page.cut
-            is_line = fields["kind"].eq_missing("line")
-            for layer in filter(len, (fields.filter(is_line), fields.filter(~is_line))):
-                found = _fields(layer["value"], golds.get(doc_id) or "", page)
-                rows += [(doc_id, path, *of) for path, of in zip(layer["path"], found, strict=True)]
+            found = _fields(fields["value"], golds.get(doc_id) or "", page)
+            rows += [(doc_id, path, *of) for path, of in zip(fields["path"], found, strict=True)]
     schema = tables.schema("doc_id path pred at:int judged:flag")
     read = pl.DataFrame(rows, schema=schema, orient="row")
     notes[_NOT_JUDGED] = read.filter(~pl.col("judged")).height
@@ -93,20 +92,18 @@ def in_page_text(
 
 def _fields(golds: pl.Series, gold_text: str, page: Text) -> Iterator[tuple]:
     """What each field has in a page, where that begins, and whether the field is judged."""
-    told = Text(_nfc(gold_text), keep=TITLES).squashed
+    told = Text(_nfc(gold_text), keep=TITLES)
     words = [[squash(word) for word in _nfc(value).split()] for value in golds]
-    values = {n: "".join(of) for n, of in enumerate(words) if any(of)}
-    judged = {n: value for n, value in values.items() if not told or _holds(told, value)}
-    found = find_stretches(judged, page, words=words)
+    left = {n: "".join(of) for n, of in enumerate(words) if any(of)}
+    found, judged = dict[int, np.ndarray](), set[int]()
+    # Fields that share no word of the gold text, as a line and a value in it do, are a layer.
+    for _ in range(_LAYERS if told.squashed else 1):
+        named = find_stretches(left, told, bar=_GOLD) if told.squashed else [*left]
+        found |= find_stretches({n: left.pop(n) for n in named}, page, words=words)
+        judged.update(named)
     for n in range(len(words)):
         read = (page.shown(found[n]), page.at(int(found[n][0]))) if n in found else ("", None)
         yield *read, n in judged
-
-
-def _holds(text: str, value: str) -> bool:
-    return value in text or (
-        len(value) >= SHORT and fuzz.partial_ratio(value, text, score_cutoff=100 * _GOLD) > 0
-    )
 
 
 def least(length: int) -> float:
@@ -217,7 +214,7 @@ def _near(edges: np.ndarray, index: int) -> list[int]:
 
 
 def find_stretches(
-    values: Values, page: Text, *, words: Sequence[Sequence[str]] = ()
+    values: Values, page: Text, *, words: Sequence[Sequence[str]] = (), bar: float = 0.0
 ) -> dict[int, np.ndarray]:
     """The characters of the page's text for each value that stands there, by its number."""
     # The most certain by length and similarity choose first, equal values have their places in
@@ -227,14 +224,14 @@ def find_stretches(
     for inside, closed, sure in _SWEEPS:
         view = _View(page, free, closed=closed)
         left = {n: value for n, value in values.items() if n not in cores}
-        for number, (start, end) in _sweep(left, view, bar=sure, inside=inside).items():
+        for number, (start, end) in _sweep(left, view, bar=max(bar, sure), inside=inside).items():
             cores[number] = view.index[start:end]
             free[cores[number]] = False
         pieces = {n: words[n] for n in left if n not in cores} if words and closed else {}
         for number, places in _pieces(pieces, page, free, share=max(sure, _PIECES)):
             cores[number] = places
             free[places] = False
-    wholes = {n: _whole(values[n], cores[n], page, free) for n in sorted(cores)}
+    wholes = {n: _whole(values[n], cores[n], page, free, bar) for n in sorted(cores)}
     return {number: places for number, places in wholes.items() if places is not None}
 
 
@@ -286,7 +283,9 @@ def _pieces(
             yield number, np.array(places)
 
 
-def _whole(value: str, core: np.ndarray, page: Text, free: np.ndarray) -> np.ndarray | None:
+def _whole(
+    value: str, core: np.ndarray, page: Text, free: np.ndarray, bar: float
+) -> np.ndarray | None:
     """A stretch with the rest of the words it begins and ends in, where no other has that."""
     text, first, last = page.squashed, int(core[0]), int(core[-1]) + 1
     start = int(np.flatnonzero(page.first[: first + 1])[-1])
@@ -299,7 +298,8 @@ def _whole(value: str, core: np.ndarray, page: Text, free: np.ndarray) -> np.nda
         places = np.concatenate([np.arange(low, first), core, np.arange(last, high)])
         shown = "".join(text[index] for index in places)
         cut = text[start:low][-1:] + shown[:1], shown[-1:] + text[high:end][:1]
-        if _similarity(value, shown) >= least(len(value)) and not any(map(_one_word, cut)):
+        is_like = _similarity(value, shown) >= max(bar, least(len(value)))
+        if is_like and not any(map(_one_word, cut)):
             return places
     return None
 

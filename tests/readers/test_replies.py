@@ -1,8 +1,10 @@
 """Replies of services of language models, in files of one document each, lines, and batches."""
 
 import json
+from pathlib import Path
 
 import pytest
+import yaml
 
 from formlab import evaluate, open_log, readers
 from formlab.trees import leaves
@@ -10,23 +12,7 @@ from tests.readers.reading import read_values
 
 GOLD = [{"doc_id": "a", "total": "9.00"}, {"doc_id": "b", "total": "12.50"}]
 ANSWERS = {"a": '{"total": "9.00"}', "b": '```json\n{"total": "12.50"}\n```'}
-SAID = {"role": "assistant", "content": "TEXT"}
-GUESS = '{"total": "1"}'
-CALL = {"id": "c", "type": "function", "function": {"name": "fill", "arguments": "CALL"}}
-# What a service returns: TEXT is the answer, CALL its JSON; what is guessed beside it is no answer.
-SERVICES = {
-    "openai": {"id": "x", "object": "chat.completion", "choices": [{"message": SAID}]},
-    "a call": {"choices": [{"message": {**SAID, "content": GUESS, "tool_calls": [CALL]}}]},
-    "responses": {"id": "r", "object": "response", "output": [
-        {"type": "reasoning", "summary": []},
-        {"type": "message", "content": [{"type": "output_text", "text": "TEXT"}]}]},
-    "anthropic": {"id": "m", "type": "message", "role": "assistant", "content": [
-        {"type": "thinking", "thinking": GUESS}, {"type": "text", "text": "TEXT"}]},
-    "gemini": {"candidates": [{"content": {"role": "model", "parts": [
-        {"text": GUESS, "thought": True}, {"text": "TEXT"}]}}]},
-    "ollama": {"model": "m", "message": SAID, "done": True},
-    "chat": {"messages": [{"role": "user", "content": "Which?"}, SAID]},
-}  # fmt: skip
+SERVICES = yaml.safe_load(Path(__file__).with_name("services.yml").read_text("utf-8"))
 OPENAI = SERVICES["openai"]
 REQUESTS = [
     {"id": "1", "custom_id": "NAME", "response": {"body": OPENAI}},
@@ -54,7 +40,11 @@ def read(path):
 def test_an_answer_that_names_no_field_beside_others_that_do_is_counted(tmp_path):
     (tmp_path / "a.txt").write_text(ANSWERS["a"])
     (tmp_path / "b.txt").write_text("I cannot read this document.")
-    assert evaluate(GOLD, tmp_path).notes["documents answered by a text that names no field"] == 1
+    note = "documents answered by a text that names no field"
+    assert evaluate(GOLD, tmp_path).notes[note] == 1
+    # Of a document whose gold is a page's text, a text is all of the answer.
+    gold = [{"doc_id": d, "path": p, "value": "9"} for d, p in (("a", "/total"), ("b", None))]
+    assert note not in evaluate(gold, gold).notes
 
 
 @pytest.mark.parametrize("service", SERVICES)

@@ -183,6 +183,13 @@ def test_an_inspect_log_is_the_same_in_one_json_and_each_epoch_is_a_run():
         logs.open_log(DATA / "epochs.eval")
 
 
+def test_docling_evals_objects_may_be_columns_of_structs(tmp_path):
+    info = pl.col("predictor_info").str.json_decode(pl.Struct({"asset": pl.String}))
+    frame = pl.read_parquet(DATA / "docling/shard_000.parquet").with_columns(info)
+    frame.write_parquet(tmp_path / "s.parquet")
+    assert {row.get("system") for row in rows_of(tmp_path / "s.parquet")} == {"Docling"}
+
+
 # Both logs have 228 samples of fields of FUNSD, of which 23 failed: counted in the archives by
 # hand. The figures are those that Inspect printed: .7024 and .8537 over the other 205.
 @pytest.mark.parametrize(("name", "right"), [("gamma", 144), ("delta", 175)])

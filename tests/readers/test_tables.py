@@ -7,6 +7,7 @@ import json
 import re
 import zipfile
 from collections import Counter
+from pathlib import Path
 
 import openpyxl
 import pandas as pd
@@ -78,6 +79,7 @@ SOURCES = {
     "long.parquet": parquet(LONG), "nested.parquet": parquet(NESTED), "x.xlsx": book(HEADED),
     "polars": pl.DataFrame(LONG), "lazy": pl.LazyFrame(LONG), "pandas": pd.DataFrame(LONG),
     "indexed": pd.DataFrame(WIDE).set_index("doc_id"), "dicts": WIDE, "dict": FORMS,
+    "paths": [row | {"doc_id": Path(row["doc_id"])} for row in LONG],
 }  # fmt: skip
 
 

@@ -43,6 +43,8 @@ PAIRS = [
     ("lookalike", [("modern", "modem"), ("Illinois", "lllin0is"), ("(B)", "(8)")]),
     ("lookalike", [("ЯБЛОКО", "ЯБЛ0КО")]),
     ("characters", [("13.0 %", "13.0.8"), ("☑", "☐"), ("S 6%", "S 68"), ("Ada", "Bert Voss")]),
+    # A sign of its own is read as no other.
+    ("characters", [("—", "A$ 12"), ("cash", "$casM")]),
     # Scattered letters of a text are no part of it.
     ("characters", [("RECORDS RETENTION SCHEDULE", "R R S")]),
     ("missed", [("Ada", " ")]),

@@ -145,3 +145,12 @@ def test_lines_of_a_field_that_stand_apart_are_one_field():
     squashed = dict(enumerate(map(squash, values)))
     placed = find_stretches(squashed, page, words=words)
     assert [page.shown(placed[number]) for number in range(4)] == values
+
+
+def test_a_value_within_another_is_found_as_it_stands_in_the_gold_text():
+    text = "Ship to 5 Mill Lane Low Ferry"
+    values = {"address": "5 Mill Lane Low Ferry", "city": "Low Ferry", "lane": "Mill Lane"}
+    gold = [{"doc_id": "a", "path": f"/{name}", "value": value} for name, value in values.items()]
+    page = {"doc_id": "a", "path": None, "value": text}
+    cases = analysis.evaluate([*gold, page], [{"doc_id": "a", "text": text}]).fields
+    assert cases["outcome"].to_list() == ["match"] * 3

@@ -84,6 +84,7 @@ def _cases(scoring: Scoring) -> tuple[pl.DataFrame, str | None, dict[str, int]]:
     elif read is None:
         # Beside answers that name fields, what is no more than a text is no page that was read.
         texts = claims.filter(_PAGE, pl.col("status").is_in(USABLE)).drop_nulls("value")
+        texts = texts.join(gold.filter(~_PAGE), on="doc_id", how="semi")
         texts = texts.join(claims.filter(~_PAGE), on="doc_id", how="anti")
         notes["documents answered by a text that names no field"] = texts["doc_id"].n_unique()
     joined = with_status(joined, records)

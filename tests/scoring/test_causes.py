@@ -1,7 +1,9 @@
 import random
+from pathlib import Path
 
 import polars as pl
 import pytest
+import yaml
 
 from formlab import tables, text
 from formlab.scoring.align import judged
@@ -9,52 +11,12 @@ from formlab.scoring.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY, cause,
 from formlab.tables import BOX
 from tests.seeds import ALL
 
-PAIRS = [
-    # What was done goes first: the lost point also makes the number greater.
-    ("lost_separator", [("@ 3.00", "@300"), ("27/03/2018", "2703/2018"), ("12.50", "1250")]),
-    (
-        "number_format",
-        [("1,200", "1200"), ("Total 1,200 kept", "Total 1200 kept"), ("3.0", "3.00")],
-    ),
-    # A value's type goes before its characters.
-    ("sign", [("(1,200)", "1,200"), ("-12.50", "12.50")]),
-    ("scale", [("1,200,000", "1,200"), ("1,279", "12.79")]),
-    ("unit", [("25.63%", "25.63"), ("$5.00", "€5.00"), ("5.00 RM", "5.00"), ("5 kg", "5")]),
-    ("date_format", [("2020-05-07", "May 7, 2020"), ("4/14/99", "4-14-99")]),
-    ("date_order", [("05/07/2020", "07/05/2020")]),
-    # Of two only the answer is a date, so the gold has lost what makes it one.
-    ("label_error", [("9 /30 00", "9/30/00")]),
-    (
-        "punctuation",
-        [("ADDRESS:", "ADDRESS"), ("O’Brien", "O'Brien"), ("Nov 5, 1992", "Nov. 5 1992")],
-    ),
-    # No lost separators where no digits meet.
-    ("punctuation", [("P. O. Box 59. Boston", "P.O. Box 59, Boston")]),
-    ("space", [("201, 500", "201,500"), ("TAX :", "Tax:")]),
-    ("case", [("Peter Mckenna", "Peter McKenna")]),
-    ("digit", [("1,200", "1,201"), ("AB-12", "AB-17"), ("#77219", "#7219")]),
-    ("digit", [("Jul 1, 2022", "Jul 2, 2022"), ("01/17/97", "01/21/197")]),
-    ("diacritic", [("café", "cafe")]),
-    ("notation", [("½", "1/2"), ("☑", "x"), ("☐ Other", "Other"), ("☑ Yes", "X Yes")]),
-    ("notation", [("salt & pepper", "salt and pepper")]),
-    ("clipped", [("1818", "18"), ("Ada Berg", "Ada")]),
-    ("clipped", [("Form F6. Hand in within 30 days.", "Form Hand")]),
-    ("merged", [("Ada", "Ada Berg"), ("October 27", "DATEOctober 27")]),
-    ("lookalike", [("modern", "modem"), ("Illinois", "lllin0is"), ("(B)", "(8)")]),
-    ("lookalike", [("ЯБЛОКО", "ЯБЛ0КО")]),
-    ("characters", [("13.0 %", "13.0.8"), ("☑", "☐"), ("S 6%", "S 68"), ("Ada", "Bert Voss")]),
-    # A sign of its own is read as no other.
-    ("characters", [("—", "A$ 12"), ("cash", "$casM")]),
-    # Scattered letters of a text are no part of it.
-    ("characters", [("RECORDS RETENTION SCHEDULE", "R R S")]),
-    ("missed", [("Ada", " ")]),
-    ("spurious", [("", "Ada")]),
-]
+PAIRS = yaml.safe_load(Path(__file__).with_name("pairs.yml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize(("name", "pairs"), PAIRS)
 def test_cause_of_a_pair(name, pairs):
-    assert {pair: cause(*pair) for pair in pairs} == dict.fromkeys(pairs, name)
+    assert [(pair, cause(*pair)) for pair in pairs] == [(pair, name) for pair in pairs]
 
 
 def test_right_value_that_is_written_otherwise_says_how_and_nothing_worse():

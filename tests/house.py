@@ -121,7 +121,7 @@ OTHERS = {
         120000,
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),
-    "CHANGELOG, bytes": (11968, 12000, lambda: size("CHANGELOG.md")),
+    "CHANGELOG, bytes": (11967, 12000, lambda: size("CHANGELOG.md")),
     "ARCHITECTURE, bytes": (7431, 9000, lambda: size("ARCHITECTURE.md")),
 }
 

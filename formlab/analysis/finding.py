@@ -81,13 +81,6 @@ class Finding:
         return self.about in ("status", "documents", "cause", "pages")
 
     @property
-    def numbers(self) -> tuple[float, float, float]:
-        """Effect and interval; a difference as its size, as the sentence says who is ahead."""
-        if self.effect < 0:
-            return -self.effect, -self.ci_high, -self.ci_low
-        return self.effect, self.ci_low, self.ci_high
-
-    @property
     def measure(self) -> str:
         """What the effect is: a share of what, or a difference in what."""
         if not self.is_share:

@@ -102,7 +102,12 @@ def tell_apart(evaluations: Sequence[Evaluation], table: pl.DataFrame) -> list[F
             numbers["cases"] = finding.keys(cases.filter(pl.col("right_a") != pl.col("right_b")))
             numbers["at_least"] = max(0.0, row["ci_low"], -row["ci_high"]) * row["n_cases"]
             numbers["what_to_try"] = "Look at the fields that one of them alone gets right."
-        numbers |= {"effect": row["difference"], "p_adjusted": row["p_holm"], "systems": pair}
+        ends = [row[name] for name in ("difference", "ci_low", "ci_high")]
+        if row["better"] == row["system_b"]:
+            # A difference is that of the better one, which the sentence names first.
+            ends, pair = [-ends[0], -ends[2], -ends[1]], pair[::-1]
+        numbers |= zip(("effect", "ci_low", "ci_high"), ends, strict=True)
+        numbers |= {"p_adjusted": row["p_holm"], "systems": pair}
         numbers |= {"holds": row["better"] is not None, "system": ", ".join(pair)}
         found.append(Finding(claim, "systems", settings=settings_text(row), **numbers))
     return found

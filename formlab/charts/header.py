@@ -139,15 +139,15 @@ def _run(row: Row, evaluation: Evaluation) -> str:
 
 def _finding(finding: Finding, place: int, named: Sequence[str]) -> dict[str, Any]:
     """A finding as it is shown: its sentences, its effect in words and what to try."""
-    # The sentences about kinds and systems begin with the system.
-    is_named = finding.about in ("kinds", "systems")
-    where = _name(vars(finding) | {"system": "" if is_named else finding.system}, named)
+    # The sentences about several systems begin with one.
+    where = _name(vars(finding) | {"system": "" if finding.systems else finding.system}, named)
     claim, effect = finding.claim, ""
     if not math.isnan(finding.effect):
         # All shares of a header are in percent, and their differences in points.
         share, points = finding.is_share, finding.metric in ("", OUTCOME)
         scale, digits = (100, 1) if share or points else (1, 3)
-        size, *ends = (number(scale * x, digits) + " %" * share for x in finding.numbers)
+        numbers = finding.effect, finding.ci_low, finding.ci_high
+        size, *ends = (number(scale * x, digits) + " %" * share for x in numbers)
         size += " points" * (points and not share)
         size = f"{size} {finding.measure}" if share else f"{finding.measure} {size}"
         interval = f", 95 % interval {' to '.join(ends)}" * (not math.isnan(finding.ci_low))

@@ -281,7 +281,7 @@ def leaning_findings(answers: pl.DataFrame, *, level: float = 0.95) -> list[Find
     ...     "doc_id": "a", "page_of": [f"p{n}" for n in range(8)], "follows": "ink", "path": "/t"})
     >>> print(leaning_findings(answers)[0].claim.partition(" (")[0])
     Asked to read the field, s follows the ink where evidence, ink and prior differ: in 8 of 8 \
-answers, against 0 the evidence and 0 the prior
+answers, against 0 for the evidence and 0 for the prior
     """
     table, findings = leaning(answers, level=level), []
     for row in table.to_dicts():
@@ -292,13 +292,13 @@ answers, against 0 the evidence and 0 the prior
         counts = group.group_by("page_of").agg(hits=hits, total=pl.len())
         low, high = interval(counts["hits"].to_numpy(), counts["total"].to_numpy(), level)
         number = {name: group["follows"].eq(name).sum() for name in FOLLOWABLE}
-        counted = [f"{number[name]} the {name}" for name in FOLLOWABLE if name != side]
+        counted = [f"{number[name]} for the {name}" for name in FOLLOWABLE if name != side]
         system, how = row["system"], _HOW[row["asked"]]
         claim = f"{how}, {system} follows the {side} where evidence, ink and prior differ: in "
         claim += f"{number[side]} of {group.height} answers, against {' and '.join(counted)}"
         if not row["leans"]:
             claim = f"{how}, it was not shown whether {system} follows the evidence, the ink or "
-            claim += f"the prior: {number[side]} of {group.height} answers the {side}, "
+            claim += f"the prior: {number[side]} of {group.height} answers for the {side}, "
             claim += ", ".join(counted)
         tested = "not tested" if math.isnan(row["p"]) else p_text(row["p_adjusted"])
         claim += f" ({row['n_units']} pages; {tested}, adjusted for "

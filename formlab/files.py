@@ -320,28 +320,21 @@ def sweep(parts: Iterable[Path]) -> None:
 
 
 @contextmanager
-def temporary(folder: Path, *, prefix: str, suffix: str = ".part") -> Iterator[Path]:
-    """A file in `folder` until the block ends."""
-    part = folder / part_name(prefix, suffix=suffix)
-    with writing(folder):
-        part.touch(exist_ok=False)
-    try:
-        yield part
-    finally:
-        part.unlink(missing_ok=True)
-
-
-@contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place when the block ends well."""
     path = Path(path)
     make_folder(path.parent)
-    # Who may read it follows the umask.
-    with writing(path), temporary(path.parent, prefix=path.name) as part:
-        yield part
-        with part.open("rb") as stream:
-            os.fsync(stream.fileno())
-        part.replace(path)
+    part = path.parent / part_name(path.name)
+    with writing(path):
+        # Who may read it follows the umask.
+        part.touch(exist_ok=False)
+        try:
+            yield part
+            with part.open("rb") as stream:
+                os.fsync(stream.fileno())
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -23,14 +23,14 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (3370, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (3363, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (180, 180, ["formlab/decisions.py"]),
     "benchmarks": (3026, 3000, ["formlab/benchmarks/"]),
     "readers": (3484, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
-    "stats, analysis": (3892, 3900, ANALYSIS),
+    "stats, analysis": (3891, 3900, ANALYSIS),
     "systems": (2500, 2500, SYSTEMS),
     "charts, reports": (4172, 4200, [f"formlab/{room}" for room in PAGES]),
-    "scoring, metrics, text": (8718, 7720, SCORED),
+    "scoring, metrics, text": (8711, 7720, SCORED),
     "arena": (13549, 5000, ["formlab_arena/"]),
     "experiments": (6582, 2800, ["formlab_experiments/"]),
     "review": (4746, 1700, ["formlab_review/"]),
@@ -90,8 +90,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (29342, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (55517, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (29327, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (55502, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (287, 260, lambda: len(python_files())),
     "fmt: skip": (236, 30, skipped_formats),
     "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),

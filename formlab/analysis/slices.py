@@ -95,9 +95,10 @@ class Weakness(NamedTuple):
         for column, value in zip(self.columns, self.values, strict=True):
             start = next((start for start in (AT_LEAST, UNDER) if value.startswith(start)), "")
             plain = f"{column.replace('_', ' ')} is {start}{{}}"
-            phrase = _PHRASES.get((column, start), plain)
-            phrases.append(phrase.format(value.removeprefix(start)))
-        return " and ".join(phrases).replace(" 1 characters", " 1 character")
+            phrase, value = _PHRASES.get((column, start), plain), value.removeprefix(start)
+            phrase = phrase.replace("characters", "character") if value == "1" else phrase
+            phrases.append(phrase.format(value))
+        return " and ".join(phrases)
 
 
 class Search:

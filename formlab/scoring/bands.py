@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -155,10 +155,3 @@ def sliced(
         return rows.select(_PLACES.get(column, pl.col(column)).alias(column)).to_series()
     known = [*cases.columns, *documents.columns, *DERIVED]
     raise UnknownName.of("column to slice by", column, dict.fromkeys(known))
-
-
-def order(values: pl.Series, value: Any) -> tuple[bool, Any]:
-    """Where a slice stands: bands in their own order, all else by value; unknown last."""
-    if isinstance(values.dtype, pl.Enum) and value is not None:
-        return (False, values.dtype.categories.to_list().index(value))
-    return (value is None, value)

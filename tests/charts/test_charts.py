@@ -66,7 +66,7 @@ def test_marks_and_texts_stand_out_from_their_page(page):
     colours = tokens(page)
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     tables = (theme.OUTCOME_COLOURS, theme.STATUS_COLOURS, theme.STAGE_COLOURS, theme.EDIT_COLOURS)
-    marks = {*theme.SYSTEM_COLOURS, theme.NEUTRAL, theme.SOFT, theme.GOLD, theme.PREDICTED}
+    marks = {*theme.SYSTEM_COLOURS, theme.NEUTRAL, theme.SOFT, theme.GOLD}
     marks |= {colour for table in tables for colour in table.values()}
     for mark in marks:
         # What stands in a chart as text has the soft colour.

@@ -27,9 +27,8 @@ def score(scoring: Scoring) -> TaskScores:
     Slices are by ``entity``, and the ``group`` of unrepeated ones; line items are one entity. The
     cases are single values, parts of line items included, with the ladder's accuracies.
     """
-    corpus, predictions = scoring.corpus, scoring.predictions
-    schema = Schema.of(corpus)
-    *every, notes = leaves(corpus, predictions, schema, scoring.whole.dates)
+    predictions, schema = scoring.predictions, Schema.of(scoring.corpus)
+    *every, notes = leaves(scoring.corpus, predictions, schema, scoring.orders)
     sides = tuple(side.filter("is_scored") for side in every)
     matching = match_entities(*sides, schema.matches, mode=scoring.mode)
     # A document was answered if any of its records was, else the first says why not.
@@ -140,12 +139,13 @@ def _of_documents(
 
 
 def leaves(
-    corpus: Corpus, predictions: Predictions, schema: Schema, dates: Mapping[str, int] | None = None
+    corpus: Corpus, predictions: Predictions, schema: Schema, orders: dict[str, str] | None = None
 ) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, int]]:
     """The leaves of gold and predictions, whether each of them `is_scored`, and notes why not."""
     claims = predictions.records.filter(pl.col("task") != "layout")
     claims = claims.filter(pl.col("status").is_in(USABLE) & pl.col("value").is_not_null())
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], dates)
+    if orders is None:
+        orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     gold, pred = (_parsed(side, orders) for side in (corpus.records, claims))
     blank = gold.filter(pl.col("status") == "unscored").select("doc", "name", is_blank=True)
     pred = pred.join(blank.unique(), on=["doc", "name"], how="left", maintain_order="left")

@@ -99,7 +99,7 @@ def corpora(
         if not any(other.startswith(f"{path}/".replace("/*", "")) for other in known):
             raise UnknownName.of("field in the types", path, inferred.fields)
     for path in inferred.fields.keys() - declared.fields.keys():
-        flaws[f"{tables.INFERRED}: {inferred.fields[path].type}"] += 1
+        flaws[f"types inferred: {inferred.fields[path].type}"] += 1
         flaws[_ODD] += inferred.odd.get(path, 0)
     types = FieldTypes(inferred.fields | declared.fields)
     all_types = {"types": msgspec.to_builtins(types.fields)}

@@ -14,9 +14,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
 import polars as pl
-from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from formlab.text import values as parsers
@@ -189,16 +187,13 @@ def ladders(
     normal = {text: normalise(text, LADDER_STEPS[:-1]) for text in texts}
     # Shorter by the spaces of its units, a text would be less like another.
     tight = {text: STEPS[LADDER_STEPS[-1]](plain) for text, plain in normal.items()}
-    compared = [[normal[pair[side]] for pair in pairs] for side in (1, 2)]
-    likeness = Levenshtein.normalized_similarity
-    alike = process.cpdist(*compared, scorer=likeness, dtype=np.float64).tolist()
-    for (row, gold, pred, kind, order), close in zip(pairs, alike, strict=True):
+    for row, gold, pred, kind, order in pairs:
         same = tight[gold] == tight[pred]
         typed = same or _same_value(gold, pred, kind, order)
+        close = 1.0 if same else Levenshtein.normalized_similarity(normal[gold], normal[pred])
         may_be_date = not typed and (kind == "date" or kind not in _KINDS)
         is_swapped = may_be_date and _same_value(gold, pred, "date", "either")
-        fuzzy = typed or close >= threshold
-        rungs = (gold == pred, same, typed, fuzzy, 1.0 if same else close, is_swapped)
+        rungs = (gold == pred, same, typed, typed or close >= threshold, close, is_swapped)
         found[row] = list(map(max, found[row], rungs))
     columns = dict.fromkeys(Ladder._fields[:-1], pl.Boolean)
     columns |= {"similarity": pl.Float64, "ambiguous": pl.Boolean}

@@ -209,17 +209,16 @@ def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int
     >>> bool(keys("1 May 2020", "date") & keys("05/01/2020", "date"))
     True
     """
-    kinds = _kinds_of(kind, value) if parsed else ()
-    atoms = chain.from_iterable(_atoms(read_as(kind, value)) for kind in kinds)
-    return set(map(hash, (normalise(value, LADDER_STEPS), *atoms)))
-
-
-def _atoms(reading: Any) -> list[Any]:
-    """What a parsed value is made of; an amount without its currency, which may be left out."""
-    parts = reading[:1] if isinstance(reading, Money) else reading
-    if isinstance(parts, tuple):
-        return [atom for part in parts for atom in _atoms(part)]
-    return [] if reading is None else [reading]
+    parts: list[Any] = [normalise(value, LADDER_STEPS)]
+    for name in _kinds_of(kind, value) if parsed else ():
+        match read_as(name, value):
+            case Money(amount):  # Without its currency, which may be left out.
+                parts.append(amount)
+            case (tuple(month_first), tuple(day_first)):
+                parts += month_first + day_first
+            case tuple(others):
+                parts += others
+    return set(map(hash, parts))
 
 
 # A corpus speaks for a document that shows no order if so many others show one, and such a share

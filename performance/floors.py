@@ -41,7 +41,7 @@ from formlab.metrics.places import Places
 from formlab.metrics.tree import TreePair
 from formlab.stats.draws import drawn_parts, percentiles
 from formlab.text.markup import Flow, read, written_events
-from formlab.trees import Node, flatten
+from formlab.trees import Flat, Node
 
 TINY = "--tiny" in sys.argv
 OF_A_DOCUMENT, GIB = 47, 2**30
@@ -103,7 +103,7 @@ def tree() -> Iterator[Row]:
         return nodes[0]
 
     def by_zss(gold: Node, pred: Node) -> float:
-        flats = [flatten(side) for side in (gold, pred)]
+        flats = [Flat(side) for side in (gold, pred)]
         depth = {id(n): d for flat in flats for n, d in zip(flat.nodes, flat.depth, strict=True)}
 
         def renamed(one: Node, other: Node) -> float:

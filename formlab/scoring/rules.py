@@ -20,7 +20,6 @@ from formlab import text
 from formlab.readers.answers import OWN
 from formlab.readers.types import FieldType, rule_of
 from formlab.tables import LADDER
-from formlab.text.ladder import read_as
 from formlab.text.values import NULL_WORDS, VALUE_RULE, date_readings, possible_dates
 
 # The column of a case with the `meta` of its gold record, where there are rules.
@@ -113,7 +112,7 @@ def odd_values(cases: pl.DataFrame) -> int:
     sides = [cases.select("kind", value=side) for side in ("gold", "pred")]
     values = pl.concat(sides).filter(pl.col("value").str.strip_chars() != "")
     counts = values.group_by("kind", "value").len().iter_rows()
-    return sum(n for kind, value, n in counts if read_as(kind, value) is None)
+    return sum(n for kind, value, n in counts if text.read_as(kind, value) is None)
 
 
 def null_answers(cases: pl.DataFrame) -> pl.Series:

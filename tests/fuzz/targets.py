@@ -18,9 +18,8 @@ from formlab.readers import gold as own
 from formlab.readers.types import FieldTypes
 from formlab.reports.plan import Manifest
 from formlab.scoring.evaluate import evaluate
-from formlab.text import answers, markup, values
+from formlab.text import answers, ladder, markup, values
 from formlab.text.answers import line_rows
-from formlab.text.ladder import ladder
 from formlab.text.normalise import address, as_text, normalise
 from formlab_arena import instances, notation, released, spec, texts, web_tasks
 from formlab_arena.evaluation import read_run as read_arena_run

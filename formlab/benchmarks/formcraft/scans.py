@@ -32,7 +32,7 @@ from formlab.benchmarks import funsd
 from formlab.benchmarks.corpus import Row
 from formlab.benchmarks.formcraft import DEPENDENT, RuleRelation, number_in, same, with_relations
 from formlab.benchmarks.sroie import around, box_in, receipt
-from formlab.text.layout import rows as in_rows
+from formlab.text.markup import in_rows
 from formlab.trees import Node
 
 _LETTER = re.compile(r"[^\W\d_]")

@@ -244,15 +244,9 @@ def rungs(
     orders: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
     """`text.ladders` of the columns `gold`, `pred`, ``kind`` and ``accepted`` of cases."""
-    # What is equal as it is needs no reading, and most cases are.
-    is_equal = (cases[gold] == cases[pred]).fill_null(value=False)
-    odd = (cases[gold] != cases[pred]).fill_null(value=False).arg_true()
-    columns = (cases[name].gather(odd).to_list() for name in (gold, pred, "kind", "accepted"))
-    written = orders and [*map(orders.get, cases["doc_id"].gather(odd))]
-    found = text.ladders(*columns, threshold=threshold, orders=written or None)
-    all_rungs = pl.DataFrame({name: is_equal.cast(kind) for name, kind in found.schema.items()})
-    all_rungs = all_rungs.with_columns(ambiguous=pl.lit(value=False))
-    return pl.DataFrame([all_rungs[name].scatter(odd, found[name]) for name in found.columns])
+    columns = (cases[name].to_list() for name in (gold, pred, "kind", "accepted"))
+    written = orders and [*map(orders.get, cases["doc_id"])]
+    return text.ladders(*columns, threshold=threshold, orders=written or None)
 
 
 def rights(cases: pl.DataFrame, rung: str, *, threshold: float) -> pl.Series:

@@ -135,6 +135,8 @@ def _words(name: str) -> set[str]:
 def _with_boxes(alike: np.ndarray, gold: pl.DataFrame, pred: pl.DataFrame) -> np.ndarray:
     """The similarities; where both sides have a box, the mean of these and the boxes' overlap."""
     boxes = [frame.select(pl.col(BOX).cast(pl.Float64)).to_numpy() for frame in (gold, pred)]
+    if any(np.isnan(of).any(axis=1).all() for of in boxes):
+        return alike
     first, second = boxes[0][:, None], boxes[1][None]
     low, high = np.maximum(first, second)[..., :2], np.minimum(first, second)[..., 2:]
     inside = np.clip(high - low, 0, None).prod(-1)

@@ -14,7 +14,7 @@ from formlab.errors import DataBroken, UnknownName
 from formlab.tables import LADDER, LEVELS, TASKS
 
 OVER_ENTITIES = "mean over entities"
-VIEWS = ("text", "markup", *LADDER, "boxes", "trees", "records", "counts")
+VIEWS = ("text", "markup", *LADDER, "trees", "records", "counts")
 
 
 def as_many(golds: Sequence[object], preds: Sequence[object]) -> None:

@@ -185,9 +185,9 @@ def same(value: str, other: str) -> bool:
 class RuleRelation(NamedTuple):
     """A relation: the value of `dependent` follows from `sources`, by `formula` over their names.
 
-    Without a formula the values are the same, as dates or as texts. `formcraft.toml` has the
-    question of each rule, in which `words` stand. Without `sources` these refer to each other and
-    nothing follows: it is a question and no check.
+    Without a formula the values are the same, as dates or as texts. `words` stand in the question
+    that `formcraft.toml` has for the rule, or for what they call ``question``. Without `sources`
+    these refer to each other and nothing follows: it is a question and no check.
     """
 
     rule: str

@@ -89,7 +89,7 @@ def corpora(
     flaws = Counter[str]()
     values = Stored(pieces(source, columns or {}, flaws), folder, sampled=True)
     # A document has one record more: its page.
-    numbers = batch_numbers(values.documents["n"] + 1, records or benchmarks.BATCH)
+    numbers = pl.Series(batch_numbers(values.documents["n"] + 1, records or benchmarks.BATCH))
     values.cut(values.documents.select("doc_id", name="doc_id", batch=numbers))
     declared = FieldTypes.read(types) if types is not None else FieldTypes()
     inferred = FieldTypes.inferred(values.samples, values.lists)

@@ -20,11 +20,11 @@ from formlab_experiments.form_contents import CONTENTS
 CONTENT = "content"
 # How a sentence names a level of each.
 _NAMES = {
-    "fields": "{} fields", "kinds": "{} kinds of fields", "nesting": "nesting {}",
-    "print": "print of {} points", "handwriting": "values {}", CONTENT: "{}s",
-    "pages": "{} pages", "widgets": "{} widgets",
+    "fields": "{} fields", "kinds": "{} kinds of field", "kinds 1": "1 kind of field",
+    "nesting": "nesting {}", "print": "print of {} points", "handwriting 0": "values typed",
+    "handwriting 1": "values written by hand", CONTENT: "{}s", "pages": "{} pages",
+    "pages 1": "1 page", "widgets": "{} widgets",
 }  # fmt: skip
-_HANDS = {"0": "typed", "1": "written by hand"}
 
 
 def designed_fields(evaluation: Evaluation) -> pl.DataFrame:
@@ -72,7 +72,7 @@ def design_effects(
     -------
     polars.DataFrame
         As from `effects`: the factors that vary, the contents, which vary within forms and are in
-        the same model, and the pairs of factors.
+        the same model, and the pairs of factors; `label` names the level, or both, in words.
 
     Examples
     --------
@@ -89,7 +89,8 @@ def design_effects(
     known = [name for name in CONTENTS if name in there]
     contents = {CONTENT: known + [name for name in there if name not in CONTENTS]}
     table = effects(fields, levels | contents, beside=[CONTENT], level=level)
-    return table.with_columns(pl.col("value").str.replace_all(r"\.0\b", ""))
+    table = table.with_columns(pl.col("value").str.replace_all(r"\.0\b", ""))
+    return table.with_columns(label=pl.Series([*map(_label, table["term"], table["value"])]))
 
 
 def design_findings(
@@ -102,7 +103,8 @@ def design_findings(
     before smaller; behind each are the wrong values of its level.
     """
     wrong = designed_fields(evaluation).filter(pl.col("right").not_())
-    firsts = dict(table.group_by("term", maintain_order=True).agg(pl.col("value").first()).rows())
+    single = table.filter(~pl.col("term").str.contains(TIMES, literal=True))
+    firsts = dict(single.unique("term", keep="first").select("term", "label").rows())
     tested = table.filter(pl.col("p").is_not_nan())
     findings = []
     for row in tested.sort(pl.col("difference").abs(), descending=True).to_dicts():
@@ -111,7 +113,7 @@ def design_findings(
         text = (pl.col(name).cast(pl.String).str.replace(r"\.0$", "") == v for name, v in level)
         cases = wrong.filter(*text)
         findings.append(Finding(
-            _claim(row, names, values, firsts, holds=row["p_adjusted"] <= alpha, n=tested.height),
+            _claim(row, firsts, holds=row["p_adjusted"] <= alpha, n=tested.height),
             "slice", holds=row["p_adjusted"] <= alpha, effect=row["difference"],
             ci_low=row["ci_low"], ci_high=row["ci_high"], p=row["p"],
             p_adjusted=row["p_adjusted"], n_tested=tested.height, n_docs=row["n_units"],
@@ -120,29 +122,25 @@ def design_findings(
     return sorted(findings, key=lambda finding: not finding.holds)
 
 
-def _claim(
-    row: dict[str, Any], names: list[str], values: list[str], firsts: dict[str, str], *,
-    holds: bool, n: int,
-) -> str:  # fmt: skip
-    what = " and ".join(map(_named, names, values))
-    first = _named(names[0], firsts[names[0]])
-    if len(names) > 1:
-        what, first = f"{what} together", "the two by themselves let expect"
-    tests = f"{p_text(row['p_adjusted'])}, adjusted for {n} tests"
-    # What holds says who has more in words, and how much as a size.
-    numbers = (row["difference"], row["ci_low"], row["ci_high"])
-    size, *ends = [f"{100 * abs(x):.1f}" for x in numbers] if holds else map(points, numbers)
-    edges = " to ".join(sorted(ends, key=float) if holds else ends)
-    effect = f"{size} points, 95 % interval {edges}; {row['n_units']:,} forms"
+def _claim(row: dict[str, Any], firsts: dict[str, str], *, holds: bool, n: int) -> str:
+    what, first = row["label"], firsts.get(row["term"], "the two by themselves let expect")
+    if TIMES in row["term"]:
+        what = f"{what} together"
+    numbers = [points(row[name]) for name in ("difference", "ci_low", "ci_high")]
+    effect = "{} points, 95 % interval {} to {}".format(*numbers)
+    effect += f"; {row['n_units']:,} forms; {p_text(row['p_adjusted'])}, adjusted for {n} tests"
     if not holds:
-        return f"No difference was shown between {what} and {first} ({effect}; {tests})"
+        return f"No difference was shown between {what} and {first} ({effect})"
     more = "more" if row["difference"] > 0 else "fewer"
-    first = first if len(names) > 1 else f"with {first}"
-    return f"With {what}, {more} values are right than {first} ({effect}; {tests})"
+    first = first if TIMES in row["term"] else f"with {first}"
+    return f"With {what}, {more} values are right than {first} ({effect})"
 
 
-def _named(name: str, value: str) -> str:
-    return _NAMES[name].format(_HANDS.get(value, value) if name == "handwriting" else value)
+def _label(term: str, value: str) -> str:
+    """The levels of a row of `effects` in words."""
+    levels = zip(term.split(TIMES), value.split(TIMES), strict=True)
+    named = ((_NAMES.get(f"{name} {level}") or _NAMES[name], level) for name, level in levels)
+    return " and ".join(text.format(level) for text, level in named)
 
 
 def document_traits(evaluation: Evaluation) -> pl.DataFrame:

@@ -66,11 +66,11 @@ def response(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        A row for each degradation, value of `by` and step: `degradation`, `amount`, `step`, `by`
-        and `value` (null without `by`), then as from `effects`: `share` in [0, 1], `difference`
-        from the same pages as they are with its interval and test by pages, `p_adjusted` after Holm
-        over the whole table; `low` and `high` are the interval as shares. Step 0 is the page as it
-        is, at the amount that changes nothing; it has no difference: NaN.
+        A row for each degradation, value of `by` and step: `degradation`, `unit`, `amount`, `step`,
+        `by` and `value` (null without `by`), then as from `effects`: `share` in [0, 1],
+        `difference` from the same pages as they are with its interval and test by pages,
+        `p_adjusted` after Holm over the whole table; `low` and `high` are the interval as shares.
+        Step 0 is the page as it is, at the amount that changes nothing; its difference is NaN.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def response(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
         step = pl.col("value").cast(pl.Int64)
         rows.append(
             table.select(
-                pl.lit(name).alias("degradation"),
+                pl.lit(name).alias("degradation"), pl.lit(DEGRADATIONS[name].unit).alias("unit"),
                 step.replace_strict(amounts, return_dtype=pl.Float64).alias("amount"),
                 step.alias("step"), pl.lit(by, pl.String).alias("by"),
                 pl.lit(value, pl.String).alias("value"), *_TESTED,
@@ -129,7 +129,7 @@ def half_level(
     Returns
     -------
     polars.DataFrame
-        `degradation`, `by`, `value`; `amount`, `ci_low`, `ci_high` in `unit`, the milder end first;
+        `degradation`, `by`, `value`; `amount`, `ci_low`, `ci_high` in `unit`, the lower end first;
         `reached`, the share of draws that fall so far; `last`, the worst amount, and `left`, the
         share of what was right at first that is right there; `n_pages`; and `reason`, why the
         amount is NaN, else empty.
@@ -159,7 +159,9 @@ def half_level(
         tails = _tails(level, pages)
         drawn = resamples and pages > 1
         ends = np.quantile(steps[1:], tails, method="nearest") if drawn else [np.inf] * 2
-        half, low, high = _at(np.array([steps[0], *ends]), amounts)
+        half, *ends = _at(np.array([steps[0], *ends]), amounts)
+        # Of a degradation that takes away, such as scale, the milder end is the higher one.
+        low, high = ends[:: int(np.sign(amounts[-1] - amounts[0]))]
         sums = hits.sum(axis=0)
         reason = REACHED if not np.isnan(half) else NEVER if sums[0] else NO_START
         rows.append({

@@ -15,31 +15,32 @@ from formlab_review.annotation import Annotations, ratings
 from formlab_review.editor import FormReview
 from formlab_review.form_differences import form_agreement, form_queue
 from formlab_review.label_audit import by_majority
+from formlab_review.session import Review, corpora
 
 # A page may stand in one cell; a table shows the beginning of it.
 _LONG = 80
+# Settings of one engine, such as ocr and ocr(scale=2.0), are no two witnesses.
+_ENGINES = pl.col("systems").list.eval(pl.element().str.extract(r"^([^(]*)")).list.n_unique()
 
 
-def review_cards(progress: pl.DataFrame, proposed: pl.DataFrame) -> Cards:
+def review_cards(review: Review, proposed: pl.DataFrame) -> Cards:
     """A review in short: how far it has got, and how many labels are contradicted.
 
-    `progress` is as from `Review.progress`, `proposed` as from `proposals`.
+    `proposed` is as from `proposals`.
     """
-    items = int(progress["items"].sum())
-    done = items - int(progress["open"].sum())
-    majority = by_majority(proposed).height
-    counts = [(w, int(progress[w].sum())) for w in decided.REVIEW if w in progress.columns]
+    done, total = len(review.done), f"{len(review.items):,}"
+    majority, by_any = by_majority(proposed), f"{proposed.height:,}"
+    apart = majority.filter(_ENGINES > 1).height
+    items, labels = corpora(item.key for item in review.items), corpora(proposed.to_dicts())
+    of_any = f"of {by_any} by any, in {labels}"
     cards = [
-        Card("items decided", done, f"of {items:,}"),
-        Card("labels contradicted by a majority", majority, f"of {proposed.height:,} by any"),
-        *(Card(word.replace("_", " "), count) for word, count in counts if count),
+        Card("items decided", done, f"of {total}, in {items}"),
+        Card("labels contradicted by a majority", majority.height, of_any),
     ]
-    # Settings of one engine, such as ocr and ocr(scale=2.0), are no two witnesses.
-    engines = pl.col("systems").list.eval(pl.element().str.extract(r"^([^(]*)")).list.n_unique()
-    apart = by_majority(proposed).filter(engines > 1).height
     finding = (
-        f"{majority:,} of {proposed.height:,} contradicted labels are read alike by most systems, "
-        f"{apart:,} of them by more than one engine; {done:,} of {items:,} items are decided."
+        f"{majority.height:,} of {by_any} contradicted labels of {labels} are read alike by most "
+        f"systems, {apart:,} of them by more than one engine; {done:,} of {total} items of {items} "
+        "are decided."
     )
     return Cards(cards, finding=finding)
 
@@ -55,15 +56,15 @@ def proposals_table(proposed: pl.DataFrame, *, rows: int = 50) -> tuple[Caption,
         At most so many are shown.
     """
     majority = by_majority(proposed)
-    several = majority.filter(pl.col("n_agree") > 1)
+    apart = majority.filter(_ENGINES > 1)
     caption = Caption(
         f"Labels that systems contradict, most agreed first, n = {proposed.height:,}: "
-        f"{majority.height:,} by a majority with the same value, {several.height:,} of these "
-        "by two systems or more.",
+        f"{majority.height:,} by a majority with the same value, {apart.height:,} of these "
+        "by more than one engine.",
         label="Table",
     )
     if not proposed.height:
-        return caption, Caption("No system contradicts a label.", label="Note")
+        return caption, charts.note("No system contradicts a label.")
     shown = proposed.select(
         "doc_id", "task", "path", _short("gold").alias("label"), _short("pred").alias("read as"),
         agree=pl.format("{} of {}", "n_agree", "n_systems"),
@@ -88,11 +89,10 @@ def agreement_tables(
     kappas = reviewer_agreement(decisions, resamples=resamples, seed=seed)
     if not kappas["n_items"].sum():
         text = "Agreement needs two reviewers who decided on the same items, a file for each."
-        return (Caption(text, label="Note"),)
+        return (charts.note(text),)
     text = "Cohen's kappa of reviewers, beyond chance; 95 % intervals by drawing documents."
     settings = f"n={resamples},seed={seed}|decisions={decided.version(decisions)}"
     differ = disagreements(decisions).drop("benchmark", "split")
-    differ = differ.with_columns(_short(*differ.columns))
     caption = f"What reviewers decided differently, n = {differ.height:,}."
     same = "The reviewers decided the same throughout."
     return *_kappas(text, kappas, settings, n_items="both"), *_listed(caption, differ, same)
@@ -117,16 +117,15 @@ def form_tables(
     count = both.filter("verified", "also").height
     if not count:
         text = "Agreement on whole forms needs two reviewers who verified the same ones."
-        return (Caption(text, label="Note"),)
+        return (charts.note(text),)
     text = f"Agreement by attribute on {count:,} forms; Cohen's kappa, intervals by documents."
     table = form_agreement(first, second, resamples=resamples, seed=seed)
     differ = form_queue(first, second, decisions)
     open_count = differ["decision"].null_count()
     caption = f"What they left differently, n = {differ.height:,}; {open_count:,} open."
     same = "The reviewers left the forms the same."
-    short = differ.with_columns(_short(*differ.columns))
-    settings = f"n={resamples},seed={seed}"
-    return *_kappas(text, table, settings), *_listed(caption, short, same, doc_id="form")
+    kappas = _kappas(text, table, f"n={resamples},seed={seed}")
+    return *kappas, *_listed(caption, differ, same, doc_id="form")
 
 
 def annotation_tables(
@@ -149,7 +148,7 @@ def annotation_tables(
     table = pl.concat(kappas).filter(pl.col("n_items") > 0)
     if not table.height:
         text = "Agreement on facts needs exports of two annotators (formlab annotate)."
-        return (Caption(text, label="Note"),)
+        return (charts.note(text),)
     text = (
         "Cohen's kappa of pairs of annotators, Fleiss' of all, and the F1 of what they marked, by "
         "fact (entity) and by word (token); 95 % intervals by drawing pages."
@@ -172,13 +171,14 @@ def _kappas(text: str, table: pl.DataFrame, settings: str, **titles: str) -> tup
 
 
 def _listed(text: str, frame: pl.DataFrame, empty: str = "", **titles: str) -> tuple[Any, ...]:
-    """A table under its caption; without rows, a note."""
+    """A table under its caption, long texts cut; without rows, a note."""
     if not frame.height:
-        return (Caption(empty or text, label="Note"),)
-    return Caption(text, label="Table"), charts.table(frame, titles=titles)
+        return (charts.note(empty or text),)
+    short = frame.with_columns(_short(pl.String))
+    return Caption(text, label="Table"), charts.table(short, titles=titles)
 
 
-def _short(*names: str) -> pl.Expr:
+def _short(*names: str | type[pl.String]) -> pl.Expr:
     value = pl.col(names)
     long = value.str.len_chars() > _LONG
     return pl.when(long).then(value.str.head(_LONG) + "…").otherwise(value)

@@ -168,10 +168,10 @@ class FormReview:
         """A caption and the table of progress: what a report shows of a review."""
         progress = self.progress()
         done, changed = int(progress["verified"].sum()), int(progress["changes"].sum())
-        text = f"{done:,} of {progress.height:,} forms are verified by {self.reviewer}, with "
-        caption = Caption(f"{text}{changed:,} changes to their annotation.", label="Table")
-        fold = "" if done or changed else "All forms"
-        return caption, table(progress, titles={"doc_id": "form"}, cases={}, fold=fold)
+        text = f"{done:,} of {progress.height:,} forms of {self.corpus.benchmark} are verified in "
+        text += f"{self.file.name}, with {changed:,} changes to their annotation."
+        look = {"cases": {}, "fold": "" if done or changed else "All forms"}
+        return Caption(text, label="Table"), table(progress, titles={"doc_id": "form"}, **look)
 
     def view(self) -> FormWidget:
         """The widget to review in."""

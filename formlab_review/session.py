@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,12 @@ def file_of(folder: str | Path, reviewer: str) -> Path:
         what = f"{reviewer!r:.80} is no name for a reviewer"
         raise DataBroken(what, remedy="letters, digits and .@+-_, such as ada")
     return Path(folder) / f"{reviewer}{decided.SUFFIX}"
+
+
+def corpora(keys: Iterable[Mapping[str, Any]]) -> str:
+    """The corpora that these keys are of, as in “formcraft:test, funsd:test”."""
+    names = (":".join(filter(None, (key["benchmark"], key["split"]))) for key in keys)
+    return ", ".join(dict.fromkeys(names)) or "no corpus"
 
 
 def now() -> str:
@@ -196,26 +202,19 @@ class Review:
 
     def progress(self) -> pl.DataFrame:
         """How many items of each task have each decision, and how many have none."""
-        tasks = list(dict.fromkeys(str(item.key["task"]) for item in self.items))
-        columns = (*self.words, OPEN)
-        counts = {task: dict.fromkeys(columns, 0) for task in tasks}
-        for at, item in enumerate(self.items):
-            word = self.done[at]["decision"] if at in self.done else OPEN
-            counts[str(item.key["task"])][word] += 1
-        rows = [{"task": task} | row | {"items": sum(row.values())} for task, row in counts.items()]
-        schema = {"task": pl.String} | dict.fromkeys((*columns, "items"), pl.Int64)
-        return pl.DataFrame(rows, schema=schema)
+        words = (self.done.get(at, {"decision": OPEN})["decision"] for at in range(len(self.items)))
+        rows = zip((item.key["task"] for item in self.items), words, strict=True)
+        frame = pl.DataFrame(rows, dict.fromkeys(("task", "word"), pl.String), orient="row")
+        counts = {word: (pl.col("word") == word).sum().cast(int) for word in (*self.words, OPEN)}
+        return frame.group_by("task", maintain_order=True).agg(**counts, items=pl.len().cast(int))
 
     def state(self) -> tuple[Caption, Table]:
         """A caption and the table of progress: what a report shows of a review."""
-        text = f"{len(self.done):,} of {len(self.items):,} items are decided by {self.reviewer}"
-        settings = f"decisions={self.file.name}@{self.version()}"
-        caption = Caption(f"Progress: {text}.", label="Table", settings=settings)
-        return caption, table(self.progress())
-
-    def version(self) -> str:
-        """The version of this reviewer's file, as `decisions.version`."""
-        return decided.version(decided.found(self.file))
+        text = f"Progress: {len(self.done):,} of {len(self.items):,} items of "
+        text += f"{corpora(item.key for item in self.items)} are decided in {self.file.name}."
+        version = decided.version(decided.found(self.file))
+        settings = f"decisions={self.file.name}@{version}"
+        return Caption(text, label="Table", settings=settings), table(self.progress())
 
     def view(self) -> ReviewWidget:
         """The widget to decide in."""

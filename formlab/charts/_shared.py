@@ -80,9 +80,8 @@ def show_surface(
     cuts = edges or sorted({int(sizes.quantile(part) or 0) for part in (0.25, 0.5, 0.75)})
     grid = surface_of(evaluation, metric, "n_fields", y, bins={"n_fields": cuts}, **draws)
     titles = {"x_value": size, "y_value": WORDING["types"].get(y, y)}
-    name = metrics.title(metric)
-    say = SAY["surface"].format(f"{name[:1].upper()}{name[1:]}", evaluation.system)
-    show(say, *surface(grid, "x_value", "y_value", metric=metric, titles=titles))
+    say = SAY["surface"].format(metric=metrics.title(metric), system=evaluation.system)
+    show(say, *surface(grid, "x_value", "y_value", metric=metric, n="n_docs", titles=titles))
 
 
 def cause_table(cases: pl.DataFrame) -> Table | Caption:

@@ -74,7 +74,7 @@ def dots(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -
     chart = alt.layer(*layers, *plot.counts(**plot.dodge))
     chart = chart.properties(width=wide, height=alt.Step(15 if plot.dodge else 26))
     spacing = 64 if plot.column and plot.has(plot.n) else 32
-    return plot.panels(chart, spacing=spacing, apart="y" * bool(plot.row))
+    return plot.panels(chart, spacing=spacing, apart="xy" * bool(plot.row))
 
 
 def bars(frame: pl.DataFrame, y: str = "label", x: str = "value", **look: Any) -> Drawn:
@@ -127,21 +127,23 @@ def lines(frame: pl.DataFrame, x: str, y: str = "value", **look: Any) -> Drawn:
             scale = alt.Scale(type="log", domain=[0.8 * places[0], 1.25 * places[-1]])
         base = plot.base.encode(plot.at(alt.X, x, axis=axis, scale=scale))
     else:
-        base = plot.base.encode(plot.names(alt.X, x, plot.order, title=plot.title(x)))
+        # Each panel has its own names, in the order of the first layer, which has all rows.
+        base = plot.base.encode(plot.at(alt.X, x, sort=[*plot.order] or None))
         if plot.colour and plot.has(LOW):
             # Points and intervals of several lines stand beside each other, and each on its line.
             base = base.encode(xOffset=plot.names(alt.XOffset, plot.colour, sort=None))
-    points = base.mark_point(opacity=1, strokeWidth=2)
-    spans = plot.spans(base, up=True)
+    points, spans = base.mark_point(opacity=1, strokeWidth=2), plot.spans(base, up=True)
     chart = alt.layer(
-        *(rule.encode(opacity=alt.value(0.6), stroke=marks["stroke"]) for rule in spans),
         base.mark_line().encode(plot.at(alt.Y, plot.further or y), **course),
+        *(rule.encode(opacity=alt.value(0.6), stroke=marks["stroke"]) for rule in spans),
         points.encode(plot.length(alt.Y), tooltip=plot.tooltip, **marks),
     )
     wide, high = theme.WIDTH - 160, 240
     if plot.by:
         wide, high = (theme.WIDTH + 60) // max(1, len(plot.values(plot.column))) - 16, 130
-    return plot.panels(chart.properties(width=wide, height=high), spacing=16)
+    return plot.panels(
+        chart.properties(width=wide, height=high), spacing=16, apart=("x", "xOffset")
+    )
 
 
 def heatmap(frame: pl.DataFrame, x: str, y: str, value: str = "value", **look: Any) -> Drawn:

@@ -251,10 +251,10 @@ class Plot:
         more = self.frame.height - len(rows)
         return f"{say}: {'; '.join(rows)}" + f"; and {more:,} more" * (more > 0)
 
-    def panels(self, chart: Any, *, spacing: int = 20, apart: str = "") -> Drawn:
+    def panels(self, chart: Any, *, spacing: int = 20, apart: Sequence[str] = ()) -> Drawn:
         """The chart with its alt text, once for each value of `row` and `column`.
 
-        Each panel has the axes `apart`, such as ``xy``, for itself. A note where there is no row.
+        Each panel has the scales `apart`, such as ``xy``, for itself. A note where there is no row.
         """
         if not self.frame.height:
             return note(self.empty)

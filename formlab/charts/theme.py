@@ -31,7 +31,6 @@ OUTCOME_COLOURS, STATUS_COLOURS, EDIT_COLOURS = map(COLOURS.get, ("outcome", "st
 # Causes of one stage share its colour.
 STAGE_COLOURS = COLOURS["stage"]
 COLOURS["cause"] = {cause: STAGE_COLOURS[stage] for cause, stage in STAGE_OF.items()}
-CAUSE_COLOURS = COLOURS["cause"]
 GOLD = SYSTEM_COLOURS[0]
 NEUTRAL, SOFT, SLATE = "#848C96", "#57606A", "#555B66"
 SCORES = "cividis"

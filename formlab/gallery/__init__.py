@@ -139,7 +139,7 @@ def errors(
     claims = [clean(finding, limit=500) for finding in findings]
     answered = (answer for card in cards for answer in (card, *card.get("beside", ())))
     systems = theme.system_colours(sorted({answer["system"] for answer in answered}))
-    colours = {"outcome": theme.OUTCOME_COLOURS, "cause": theme.CAUSE_COLOURS, "system": systems}
+    colours = {"outcome": theme.OUTCOME_COLOURS, "cause": theme.COLOURS["cause"], "system": systems}
     return Gallery(cards, crops.images, answers[0], total, asked, claims, replies, colours)
 
 

@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 
 import numpy as np
@@ -226,6 +226,8 @@ _IS_TELLING = (pl.col("step") == "claimed") & pl.col("pred").str.contains(r"[^\W
 _MAY_BE_OWN = (pl.col("cause") == "merged") & pl.col("inside") & (pl.col("own") != "") & _IS_SHORT
 _MAY_BE_OWN |= _IN_BOX & _IS_TELLING
 _FIGURE = re.compile(r"\d")
+# So many fields stand beside none: a hostile page has them all in one place.
+_MOST = 200
 
 
 def _shown(rows: pl.DataFrame, fields: pl.DataFrame, words: Words) -> list[int]:
@@ -235,20 +237,21 @@ def _shown(rows: pl.DataFrame, fields: pl.DataFrame, words: Words) -> list[int]:
     for key, asked in rows.group_by("doc_id"):
         document, golds, lost = documents[key], [], Counter()
         for gold, pred, own, said in document.select("gold", "pred", "own", "said").iter_rows():
-            golds.append(Counter(tokens(gold or "")))
+            golds.append(tokens(gold or ""))
             # Words that are only split otherwise are not lost.
-            lost += golds[-1] - Counter(tokens(pred or "")) if own != said else Counter()
+            lost.update(Counter(golds[-1]) - Counter(tokens(pred or "")) if own != said else ())
         boxes, numbers = document.select(BOX).to_numpy(), document["row"].to_numpy()
         for row, gold, pred, own, *box in asked.select("row", "gold", "pred", "own", *BOX).rows():
             more, (low, high) = Counter(_more(gold, pred)), np.array(box, float).reshape(2, 2)
             # Beside are fields no further away than a line; a letter alone stands there by chance.
             gap = high[1] - low[1]
-            near = ((boxes[:, :2] <= high + gap) & (boxes[:, 2:] >= low - gap)).all(axis=1)
-            near = sum((golds[n] for n in np.flatnonzero(near & (numbers != row))), Counter())
+            is_near = ((boxes[:, :2] <= high + gap) & (boxes[:, 2:] >= low - gap)).all(axis=1)
+            near = np.flatnonzero(is_near & (numbers != row))[:_MOST]
+            near = Counter(chain.from_iterable(golds[n] for n in near))
             beside = [word for word in (more & near).elements() if len(word) > 1]
             known = [w for w in more.elements() if words.has(w) or (not own and _FIGURE.search(w))]
-            texts = map("".join, (known, more.elements(), beside, (more & lost).elements()))
-            of_known, size, *of_others = map(len, texts)
+            groups = more.elements(), known, beside, (more & lost).elements()
+            size, of_known, *of_others = (len("".join(group)) for group in groups)
             if of_known * 2 > size >= max(of_others) * 2:
                 found.append(row)
     return found

@@ -16,8 +16,7 @@ import polars as pl
 from formlab import files, metrics, tables, text
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
-from formlab.metrics import Metric
-from formlab.metrics.metric import SOME_CLAIM
+from formlab.metrics import SOME_CLAIM, Metric
 from formlab.scoring.align import judged, with_status
 from formlab.scoring.fields import READER
 from formlab.scoring.whole import Whole

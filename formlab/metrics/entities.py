@@ -44,8 +44,7 @@ _NOT_WORD, _NOT_DIGIT = re.compile("[^0-9a-zA-Z]"), re.compile("[^0-9]")
 _NOT_PRICE, _NOT_DATE = re.compile("[^0-9.]"), re.compile(r"[^0-9a-zA-Z/\-,]")
 # Dates as the published evaluator reads them, without white space and other signs.
 _DATES = [re.compile(pattern, re.IGNORECASE) for pattern in WORDS["dates"]["published"]]
-# The plainest dates and amounts, which need no full parser.
-_PLAIN_DATE = re.compile(r"([0-9]{1,2})([/-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})")
+# The plainest amounts, which need no full parser.
 _PLAIN = re.compile(r"\$? ?(?:[0-9]+|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]{1,2})?")
 Day = datetime.date | None
 # Items of gold and prediction that agree, and the credit for it.
@@ -70,9 +69,6 @@ def _swapped_date(value: str) -> tuple[int, frozenset[int]] | None:
 @lru_cache(2**14)
 def _both_orders(value: str) -> tuple[Day, Day]:
     """The date that `value` is when read month first, and when read day first."""
-    if match := _PLAIN_DATE.fullmatch(value):
-        first, _, second, year = match.groups()
-        return day_of(year, first, second), day_of(year, second, first)
     dates = date_readings(value)
     if dates != (None, None):
         return dates

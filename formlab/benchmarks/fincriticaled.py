@@ -190,7 +190,8 @@ class _Elements:
     def hint(self, element: int, value: str) -> str:
         """The text around a value in the closest element with enough of it."""
         above = self.above[element]
-        while above >= 0 and len(self._hint(above)) < _SHORTEST:
+        # A hint is no longer than the strings that it is made of, a space behind each.
+        while above >= 0 and (self.size(above) <= _SHORTEST or len(self._hint(above)) < _SHORTEST):
             above = self.above[above]
         text = self._hint(above if above >= 0 else element)
         if (at := text.find(value)) < 0:

@@ -14,7 +14,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
-from formlab.text.ladder import read_as
+from formlab.text import read_as
 from formlab.text.normalise import UNITS, WORDS
 from formlab.text.values import Moment, possible_dates
 

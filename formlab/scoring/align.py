@@ -21,7 +21,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from formlab import tables, text
-from formlab.metrics.metric import assign
+from formlab.metrics import assign
 from formlab.scoring import rules
 from formlab.scoring.causes import causes
 from formlab.scoring.whole import Words

@@ -25,7 +25,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
-from formlab.metrics.metric import assign
+from formlab.metrics import assign
 from formlab.readers.types import rule_of
 from formlab.readers.values import pattern
 from formlab.scoring.align import rungs

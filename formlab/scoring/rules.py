@@ -145,7 +145,7 @@ def _within(gold: str, value: str, rule: FieldType, kind: str | None, order: str
         pairs = list(zip(*sides, strict=True))
         pairs = {"month": pairs[:1], "day": pairs[1:]}.get(order or "", pairs)
         return all(None not in pair and abs((pair[0] - pair[1]).days) <= most for pair in pairs)
-    ours, theirs = (read_as("number", side) for side in (gold, value))
+    ours, theirs = (text.read_as("number", side) for side in (gold, value))
     if ours is None or theirs is None:
         return False
     if None not in (ours.currency, theirs.currency) and ours.currency != theirs.currency:

@@ -17,9 +17,9 @@ from typing import Any
 import polars as pl
 
 from formlab import metrics, tables
+from formlab.metrics import SOME_CLAIM
 from formlab.metrics.counts import field_tallies
 from formlab.metrics.marking import cross_tallies, mark_tallies
-from formlab.metrics.metric import SOME_CLAIM
 from formlab.scoring import page_text
 from formlab.scoring.align import PAIRING, match, side_by_side
 from formlab.scoring.fields import described, filled, words_of_pages

@@ -139,9 +139,8 @@ def _forms(corpus: Corpus, predictions: Predictions, orders: Mapping[str, str]) 
     elements, read = pl.col("meta").str.json_path_match("$.elements"), functools.cache(json.loads)
     documents = corpus.documents.select("doc_id", elements.fill_null("[]"))
     gold = corpus.records.filter(pl.col("task") == "click")
-    rows = gold.select(
-        "doc_id", "path", "kind", "accepted", "page", *BOX, gold="value", gold_origin="origin"
-    )
+    same = ("doc_id", "path", "kind", "accepted", "page", *BOX)
+    rows = gold.select(*same, gold="value", gold_origin="origin")
     fields: dict[str, list[GoldField]] = defaultdict(list)
     for row, items in zip(rows.iter_rows(named=True), items_of(gold["meta"]), strict=True):
         targets = tuple(TargetValue(item["value"], item["targets"]) for item in items)

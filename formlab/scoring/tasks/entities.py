@@ -36,8 +36,7 @@ def score(scoring: Scoring) -> TaskScores:
     matching = match_entities(*sides, schema.matches, mode=scoring.mode)
     # A document was answered if any of its records was, else the first says why not.
     first = pl.col("status").sort_by(~pl.col("status").is_in(USABLE), maintain_order=True).first()
-    status = predictions.records.group_by("doc_id").agg(pred_status=first)
-    documents = scoring.documents(status)
+    documents = scoring.documents(predictions.records.group_by("doc_id").agg(pred_status=first))
     answered = documents.filter(pl.col("status").is_in(USABLE))["doc_id"].implode()
     is_forgiven = pl.col("item").is_in(matching.forgiven.tolist())
     unscored = claims.filter(~pl.col("is_scored") | is_forgiven)
@@ -113,14 +112,12 @@ def _of_documents(
     right = gold.join(matching.pairs, left_on="item", right_on="gold")
     wrong = pred.filter(~pl.col("item").is_in({*matching.pairs["pred"], *matching.forgiven}))
     # A pair is one prediction that counts, whatever share of it is right.
-    found = pl.concat(
-        [
-            right.select("doc", "name", right="credit", pred=1.0),
-            gold.select("doc", "name", gold=1.0),
-            wrong.select("doc", "name", pred=1.0),
-        ],
-        how="diagonal",
+    counted = (
+        right.select("doc", "name", right="credit", pred=1.0),
+        gold.select("doc", "name", gold=1.0),
+        wrong.select("doc", "name", pred=1.0),
     )
+    found = pl.concat(counted, how="diagonal")
 
     def counts(names: Sequence[str]) -> np.ndarray:
         some = found.filter(pl.col("name").is_in(names)).group_by(doc_id="doc").agg(_COUNTS.sum())
@@ -143,8 +140,8 @@ def leaves(
     corpus: Corpus, predictions: Predictions, schema: Schema, dates: Mapping[str, int] | None = None
 ) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, int]]:
     """The leaves of gold and predictions, whether each of them `is_scored`, and notes why not."""
-    claims = predictions.records.filter(pl.col("task") != "layout")
-    claims = claims.filter(pl.col("status").is_in(USABLE) & pl.col("value").is_not_null())
+    is_value = (pl.col("task") != "layout") & pl.col("status").is_in(USABLE)
+    claims = predictions.records.filter(is_value).drop_nulls("value")
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], dates)
     gold, pred = (_parsed(side, orders) for side in (corpus.records, claims))
     blank = gold.filter(pl.col("status") == "unscored").select("doc", "name", is_blank=True)

@@ -326,7 +326,8 @@ def _texts(rows: pl.DataFrame, table: pl.DataFrame) -> dict[str, dict[str, str]]
     table = table.join(rows.group_by("doc_id").len(), on="doc_id", maintain_order="left")
     # What is right tells nothing, unless pages are compared.
     has_page = (is_page & ~pl.all_horizontal(pl.col("gold", "pred").is_null())).any()
-    table = table.filter(pl.col("gold").ne_missing(pl.col("pred")) | has_page.over("doc_id"))
+    odd = pl.col("gold").ne_missing(pl.col("pred")) | pl.col("step").is_not_null()
+    table = table.filter(odd | has_page.over("doc_id"))
     table = table.group_by("doc_id", "len", maintain_order=True).agg(
         *(pl.col("own", "said").filter(other), pl.col("gold").filter(is_page).drop_nulls()),
         page=pl.col("pred").filter(is_page).drop_nulls(),

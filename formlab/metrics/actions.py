@@ -319,18 +319,17 @@ def episodes(
         for want, verdict, score in zip(fields, verdicts, bleu, strict=True)
     ]
     done = [v.placed if v.submitted is None else v.submitted for v in verdicts]
-    form, (hits, total) = np.repeat(np.arange(len(sizes)), sizes), parts["click_accuracy"].T
-    rows = {"form": form, "hits": hits, "total": total, "value": [*map(float, values)]}
-    click, done_share = pl.col("hits").sum() / pl.col("total").sum(), pl.col("done").mean()
-    scores = pl.DataFrame(rows | {"done": [*map(float, done)]}).group_by(
-        "form", maintain_order=True
-    )
-    scores = scores.agg(
+    hits, total = parts["click_accuracy"].T
+    rows = {"form": np.repeat(np.arange(len(sizes)), sizes), "hits": hits, "total": total}
+    rows = pl.DataFrame(rows | {"value": [*map(float, values)], "done": [*map(float, done)]})
+    click = pl.col("hits").sum() / pl.col("total").sum()
+    scores = rows.group_by("form", maintain_order=True).agg(
         episodic_click=click,
         episodic_value=pl.col("value").mean(),
         form_completed=pl.col("done").min(),
-        task_score=pl.mean_horizontal(done_share, click.fill_nan(None)),
+        task_score=pl.mean_horizontal(pl.col("done").mean(), click.fill_nan(None)),
     )
     was_sent = [math.nan] * len(sizes) if sent is None else [*map(float, sent)]
-    scores = scores.drop("form").with_columns(pl.col("task_score") * pl.Series(was_sent))
+    was_sent = pl.Series(was_sent, dtype=pl.Float64)
+    scores = scores.drop("form").with_columns(pl.col("task_score") * was_sent)
     return {score.name: shares(score.to_numpy()) for score in scores}

@@ -178,15 +178,14 @@ def parse_json(
 ) -> T:
     """The value of a JSON text, of a type as for `convert`; an error names `where` and the line."""
     place = where if "\n" in text.strip() else f"{where}:{first_line}"
-    # Numbers `as_written` are texts, so that 9.00 stays; a name given twice would lose a value.
-    how: dict[str, Any] = {"parse_float": str, "parse_int": str} if as_written else {}
     try:
         # Python reads half of a surrogate pair and NaN, and names the line of other errors.
         with suppress(msgspec.DecodeError, UnicodeError):
             if not (as_written or once):
                 return msgspec.json.decode(text, type=kind)
-        value = json.loads(text, **how, object_pairs_hook=_named_once if once else None)
-        return convert(value, kind, where=place, remedy=remedy)
+        # Of a name given twice a value would be lost.
+        decoder = AS_WRITTEN if as_written else json.JSONDecoder(object_pairs_hook=_named_once)
+        return convert(decoder.decode(text), kind, where=place, remedy=remedy)
     except RecursionError:
         what = "nested too deep to be read"
     except json.JSONDecodeError as error:

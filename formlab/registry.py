@@ -27,7 +27,7 @@ VARIABLE = "FORMLAB_PLUGINS"
 # What is registered, and what a decorated function becomes: a class and the field it goes into.
 KINDS: dict[str, tuple[str, str] | None] = {
     "benchmarks": ("formlab.benchmarks:Benchmark", "read"),
-    "metrics": ("formlab.metrics.metric:Metric", "tallies"),
+    "metrics": ("formlab.metrics:Metric", "tallies"),
     "systems": ("formlab.systems:System", "start"),
     "readers": ("formlab.readers:Reader", "read"),
     **dict.fromkeys(("agents", "charts", "notebooks", "commands", "samples")),

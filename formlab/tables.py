@@ -76,8 +76,6 @@ _WORDS = {column: tuple(words.split()) for column, words in _TABLE["words"].item
 _, TASKS, STATUSES, OUTCOMES, DECIDED = _WORDS.values()
 # Tables that may have columns of a user's own.
 _OPEN = ("documents", "records", "cases")
-# What a corpus notes of types that nobody declared begins so.
-INFERRED = "types inferred"
 # A status under which the answer still counts; every other one counts as nothing found.
 USABLE = ("ok", "repaired")
 LEVELS, FIELD_LEVELS, WHOLE_LEVELS = (tuple(v.split()) for v in _TABLE["levels"].values())

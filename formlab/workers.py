@@ -16,35 +16,30 @@ from importlib import metadata
 from itertools import islice
 from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from formlab import registry, resources
 from formlab.errors import NotAvailable
 
 J = TypeVar("J")
 R = TypeVar("R")
-# Libraries that start a thread for each processor unless they are told otherwise.
-_THREADS = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")]
 # Seconds for a scheduler to answer, and for its first worker to come.
 ANSWER, WORKERS = 10.0, 60.0
-
-
-class Lost(NamedTuple):
-    """The result of a job that ended its process twice: killed, or out of memory."""
-
-    reason: str = "its process was killed twice (out of memory?)"
+# The result of a job that ended its process twice.
+LOST = "its process was killed twice (out of memory?)"
 
 
 def each(
-    function: Callable[[J], R], jobs: Iterable[J], *, workers: int | str = 1
-) -> Iterator[tuple[J, R | Lost]]:
-    """Each job with its result as it is finished; `workers` are processes, or a Dask scheduler."""
+    function: Callable[[J], R], jobs: Iterable[J], *, workers: int | str = 1, pool: Any = None
+) -> Iterator[tuple[J, R | str]]:
+    """Each job with its result, or `LOST`; `workers` are processes, or a Dask scheduler."""
+    # `pool` is of `processes` that have begun; after a death new ones take their place.
     # Jobs are read a few at a time. To close the iterator, or this process, ends what still runs.
     if isinstance(workers, str):
         return _on_cluster(function, iter(jobs), workers)
     if workers > 1:
-        pool = partial(_processes, function, max(1, cores() // workers))
-        return _completed(pool, iter(jobs), workers, 2 * workers, futures.BrokenExecutor)
+        submits = partial(_submits, function, [pool] if pool else [])
+        return _completed(submits, iter(jobs), workers, 2 * workers, futures.BrokenExecutor)
     return ((job, function(job)) for job in jobs)
 
 
@@ -91,21 +86,29 @@ def _completed(
                 else:
                     yield job, future.result()
     if dead:
-        again = ((job, Lost()) for job in dead)
+        again = ((job, LOST) for job in dead)
         yield from again if width == 1 else _completed(pool, iter(dead), 1, 1, death)
         yield from _completed(pool, jobs, workers, width, death)
 
 
 @contextmanager
-def _processes(function: Callable[[J], R], share: int, count: int) -> Iterator[Any]:
-    """Submits jobs to new processes of `share` threads, which end with the context."""
+def _submits(function: Callable[[J], R], begun: list[Any], count: int) -> Iterator[Any]:
+    with nullcontext(begun.pop()) if begun else processes(count, function) as pool:
+        yield partial(pool.submit, _do, function)
+
+
+@contextmanager
+def processes(count: int, function: Callable[[J], R]) -> Iterator[futures.Executor]:
+    """New processes of this machine with what `function` imports, until the context ends."""
     pipe, end = connection.Pipe(duplex=False)
-    with futures.ProcessPoolExecutor(count, get_context("spawn"), _begin, (pipe, share)) as pool:
+    with futures.ProcessPoolExecutor(count, get_context("spawn"), _begin, (pipe, count)) as pool:
         try:
+            # Each of them starts with a job.
+            started = [pool.submit(callable, function) for _ in range(count)]
             if count == 1:
                 # A process that does not even start is no job's fault.
-                pool.submit(callable, function).result()
-            yield partial(pool.submit, _do, function)
+                started[0].result()
+            yield pool
         except futures.BrokenExecutor as error:
             remedy = "functions of a file instead of a notebook's, or one worker"
             raise NotAvailable("worker processes die while they start", remedy=remedy) from error
@@ -113,16 +116,16 @@ def _processes(function: Callable[[J], R], share: int, count: int) -> Iterator[A
             end.close()
 
 
-def _begin(pipe: connection.Connection, share: int) -> None:
+def _begin(pipe: connection.Connection, count: int) -> None:
     """Have this process end with its pool, or with the process that started it."""
 
     def watch() -> None:
         connection.wait([pipe, parent_process().sentinel])
         os._exit(1)
 
-    # This module imports no library that looks for them.
-    for name in (*_THREADS, "POLARS_MAX_THREADS"):
-        os.environ.setdefault(name, str(share))
+    # Libraries that this module does not import would start a thread for each processor.
+    for name in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "RAYON_NUM", "POLARS_MAX"):
+        os.environ.setdefault(f"{name}_THREADS", str(max(1, cores() // count)))
     threading.Thread(target=watch, daemon=True).start()
 
 

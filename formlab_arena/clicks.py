@@ -12,7 +12,7 @@ from formlab.benchmarks.corpus import meta_of
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.metrics.actions import DESCRIPTION, nearest
-from formlab.scoring.bands import band, cut
+from formlab.scoring.bands import Band
 
 _RIGHT, _WRONG = "right", "wrong"
 CELLS = (
@@ -129,7 +129,7 @@ def _misses(evaluation: Evaluation) -> pl.DataFrame:
     table = pl.DataFrame(rows, schema=_MISSES)
     hit = pl.when(pl.col("near_distance") == 0).then(pl.lit("hit a wrong element"))
     return table.with_columns(
-        cut(table, band("", pl.col("distance"), _EDGES, whole=False)).alias("band"),
+        Band("", _EDGES).of(table["distance"]).alias("band"),
         hit.otherwise(pl.lit("hit no element")).alias("hit"),
     )
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from formlab.text import Order, date_order
 from formlab.text import values as typed
-from formlab.text.ladder import Order, date_order
 from formlab_arena import matching
 from formlab_arena.actions import Action, Click, Fill, Press, Select, Type, Upload
 from formlab_arena.observation import Element

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from formlab.text import Order, date_order
 from formlab.text import values as typed
-from formlab.text.ladder import Order, date_order
 from formlab_arena.actions import Action
 from formlab_arena.filler import Filler, Homes, in_dialog
 from formlab_arena.instruction_text import InstructionText, LabelMention

@@ -19,7 +19,7 @@ from formlab import browser, files, resources
 from formlab.errors import DataMissing, FormlabError, NotAvailable
 from formlab.systems import chat
 from formlab.systems.runs import Journal
-from formlab.workers import Lost, each, threads
+from formlab.workers import LOST, each, threads
 from formlab_arena import action_groups, agent_registry, page_reading
 from formlab_arena.agent_registry import AGENTS
 from formlab_arena.agents import Agent, Halted
@@ -206,8 +206,8 @@ def _elsewhere(
     place: _Place, scheduler: str, todo: Sequence[Instance]
 ) -> Generator[tuple[Instance, dict[str, Any]]]:
     for instance, result in each(partial(_episode, place), todo, workers=scheduler):
-        if isinstance(result, Lost):
-            result = blank_result(instance) | {"error": result.reason, "seconds": 0.0}
+        if result is LOST:
+            result = blank_result(instance) | {"error": LOST, "seconds": 0.0}
         yield instance, result
 
 

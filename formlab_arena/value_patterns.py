@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime
 import re
 
+from formlab.text import Order
 from formlab.text import values as typed
-from formlab.text.ladder import Order
 
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
 _DAY = r"\d\d?(?:st|nd|rd|th)?"

@@ -19,7 +19,7 @@ from formlab.errors import DataMissing
 from formlab.systems import ocr
 from formlab.systems.pages import page_files
 from formlab.tables import BOX
-from formlab.text import layout
+from formlab.text.markup import in_rows
 
 # Settings of how a PDF is read: pages without a text are drawn so much larger for the OCR.
 DEFAULTS = {"scale": 2.0, "pages": 5} | ocr.ENGINE
@@ -252,7 +252,7 @@ def cells_of(words: list[Run]) -> list[Cell]:
     for page in sorted({word.page for word in words}):
         page_words = [word for word in words if word.page == page]
         lines: list[list[Cell]] = []
-        for places in layout.rows(np.array([word.box for word in page_words])):
+        for places in in_rows(np.array([word.box for word in page_words])):
             lines.append(_split([page_words[place] for place in places], row))
             row += 1
         in_table = [False, *map(_aligned, lines, lines[1:])]

@@ -20,7 +20,7 @@ from formlab import benchmarks, files
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Corpus
 from formlab.show import progress
-from formlab.workers import Lost, each
+from formlab.workers import LOST, each
 from formlab_experiments.form_contents import CONTENTS, Cell, Field, filled, form_of
 from formlab_experiments.forms import formcraft, funsd
 from formlab_experiments.forms.formcraft import Form
@@ -242,9 +242,9 @@ def draw_rows(
     with progress("forms drawn") as bars:
         bar = bars.add_task("design", total=len(jobs))
         for job, result in each(_draw_one, jobs, workers=workers):
-            if isinstance(result, Lost):
+            if result is LOST:
                 remedy = "fewer --workers, so that each has more memory"
-                raise NotAvailable(f"{job['doc_id']} is not drawn: {result.reason}", remedy=remedy)
+                raise NotAvailable(f"{job['doc_id']} is not drawn: {LOST}", remedy=remedy)
             bars.update(bar, advance=1)
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from formlab.benchmarks.formcraft import field_rows, tidied
 from formlab.errors import DataBroken
-from formlab.trees import MAX_LEVELS, Node, flatten, from_records
+from formlab.trees import MAX_LEVELS, Flat, Node, from_records
 
 
 def shape(tree):
     """(label, value, depth) of every node in document order."""
-    flat = flatten(tree)
+    flat = Flat(tree)
     return [
         (node.label, node.value, depth)
         for node, depth in zip(flat.nodes, flat.depth.tolist(), strict=True)
@@ -50,7 +50,7 @@ def test_formcraft_form_becomes_fields_then_groups_in_groups():
         ("Name", "Ann", 2), ("and/or ~", "", 2), ("History", None, 2), ("Allergies", "none", 3),
         ("Patient", None, 1),
     ]  # fmt: skip
-    assert [node.path for node in flatten(tree).nodes] == [
+    assert [node.path for node in Flat(tree).nodes] == [
         "", "/Date", "/Date#2", "/Patient", "/Patient/Name", "/Patient/and~1or ~0",
         "/Patient/History", "/Patient/History/Allergies", "/Patient#2",
     ]  # fmt: skip
@@ -100,15 +100,15 @@ def test_links_that_no_tree_can_hold_are_counted_and_no_entity_is_lost():
         "links to a second parent": 1, "links in a circle": 2, "links to nothing": 1,
         "records that are no entity": 1,
     }  # fmt: skip
-    assert len(flatten(tree)) == 1 + 5
+    assert len(Flat(tree)) == 1 + 5
 
 
 def test_deepest_allowed_chain_is_read_and_one_level_more_is_not():
     path = "/g" * (MAX_LEVELS - 1)
-    assert len(flatten(from_records([{"path": path}]))) == MAX_LEVELS
-    assert len(flatten(chain(MAX_LEVELS))) == MAX_LEVELS
+    assert len(Flat(from_records([{"path": path}]))) == MAX_LEVELS
+    assert len(Flat(chain(MAX_LEVELS))) == MAX_LEVELS
     for build in (
-        lambda: flatten(chain(MAX_LEVELS + 1)),
+        lambda: Flat(chain(MAX_LEVELS + 1)),
         lambda: from_records([{"path": path + "/g" * 9}]),
     ):
         with pytest.raises(DataBroken, match="nested deeper than 2,000 levels"):
@@ -119,7 +119,7 @@ def test_a_circle_is_one_clear_error():
     circle = Node("a", children=[Node("b")])
     circle.children[0].children.append(circle)
     with pytest.raises(DataBroken, match="in a circle"):
-        flatten(circle)
+        Flat(circle)
 
 
 def test_paths_that_would_fill_the_memory_are_refused():

@@ -10,7 +10,7 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.folders import Evaluation
-from formlab.scoring.bands import band, cut, sliced
+from formlab.scoring.bands import Band, sliced
 from formlab.stats.draws import intervals
 from formlab.stats.sums import document_sums
 
@@ -106,8 +106,7 @@ def _words(values: pl.Series, edges: Sequence[float] | None) -> pl.Series:
     """Each value as a word, in the order of the values; the unknown comes last."""
     words = values = values.fill_nan(None) if values.dtype.is_float() else values
     if edges:
-        is_integer = values.dtype.is_integer()
-        words = cut(pl.DataFrame({"at": values}), band("", pl.col("at"), edges, whole=is_integer))
+        words = Band("", edges, whole=values.dtype.is_integer()).of(values)
     elif values.dtype.is_float():
         words = values.map_elements("{:g}".format, return_dtype=pl.String)
     words = words.cast(pl.String).fill_null(UNKNOWN)

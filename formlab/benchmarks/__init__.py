@@ -133,8 +133,7 @@ def corpora(
 
     benchmark, folder = get(name), SAMPLES / name if root is None else files.local(root)
     if not folder.exists():
-        remedy = "--root with the folder of the official files"
-        raise DataMissing(f"no files of {name}", where=folder, remedy=remedy)
+        raise DataMissing(f"no files of {name}", where=folder, remedy="--root with official files")
     found = benchmark.find_splits(folder)
     known, records = benchmark.splits | found, records or BATCH
     # Where none is asked for it is the first one that is there.

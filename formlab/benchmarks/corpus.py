@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, groupby, tee
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import polars as pl
@@ -22,7 +22,11 @@ from formlab.folders import Corpus
 Row = dict[str, Any]
 # The row of a document, and its gold records as rows or, which is quicker, as columns.
 Part = tuple[Row, list[Row] | dict[str, Sequence[Any]]]
+_Finite = Annotated[float, msgspec.Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
+Box = tuple[_Finite, _Finite, _Finite, _Finite]
 UNREADABLE = "documents unreadable"
+# What a record of gold has unless it says otherwise.
+_USUAL: Row = {"role": "gold", "status": "ok"}
 
 
 @dataclass(frozen=True)
@@ -51,29 +55,24 @@ class SplitReader:
     def corpora(self, records: float) -> Iterator[Corpus]:
         """The documents in corpora of at most so many gold records, or of one unit."""
         # What is odd in the split as a whole is counted once.
-        batch, is_first = _Batch(Counter(self.flaws)), True
-        for unit in self.units:
-            found = self._found(unit)
-            if batch.parts and batch.height + found.height > records:
-                yield self._corpus(batch)
-                batch, is_first = _Batch(), False
-            batch.flaws.update(found.flaws)
-            batch.parts += found.parts
-            batch.height += found.height
-            batch.sources |= found.sources
-            batch.unreadable |= found.unreadable
-        if is_first and not batch.parts and batch.unreadable:
-            raise none_read(batch.unreadable, self.root)
-        if is_first and not batch.parts and self.empty:
-            raise DataMissing(f"no {self.empty}", where=self.root, remedy="check the download")
-        yield self._corpus(batch)
+        found, ahead = tee(chain([_Unit(self.flaws)], map(self._found, self.units)))
+        heights = (sum(len(of["doc_id"]) for _, of in unit.parts) for unit in ahead)
+        numbers = batch_numbers(heights, records)
+        for number, units in groupby(found, lambda _: next(numbers)):
+            corpus = self._corpus(list(units))
+            if number == 0 and corpus.documents.is_empty() and corpus.unreadable:
+                raise none_read(corpus.unreadable, self.root)
+            if number == 0 and corpus.documents.is_empty() and self.empty:
+                raise DataMissing(f"no {self.empty}", where=self.root, remedy="check the download")
+            yield corpus
 
-    def _found(self, unit: Any) -> _Batch:
+    def _found(self, unit: Any) -> _Unit:
         """The documents of a unit; none, and nothing counted, if its own file cannot be read."""
-        (file, *beside), found = self.files_of(unit) or [None], _Batch()
+        (file, *beside), found = self.files_of(unit) or [None], _Unit()
+        usual = _USUAL | self.same
         try:
             for document, rows in self.read(unit, found.flaws):
-                columns = rows if isinstance(rows, dict) else tables.columns_of(rows, self._usual)
+                columns = rows if isinstance(rows, dict) else tables.columns_of(rows, usual)
                 count = len(next(iter(columns.values()), ()))
                 paths = [path for path in columns.get("path", ()) if path is not None]
                 if len({*paths}) < len(paths):
@@ -81,7 +80,6 @@ class SplitReader:
                     what = f"two values of {document['doc_id']} at one path: {twice}"
                     raise GoldInDoubt(what, where=file, remedy="keep one of them")
                 found.parts.append((document, columns | {"doc_id": [document["doc_id"]] * count}))
-                found.height += count
             for path in (file, *filter(files.is_file, beside)) if file else ():
                 found.sources[path.relative_to(self.root).as_posix()] = files.sha256(path)
         except (DataBroken, DataMissing, RecursionError) as error:
@@ -89,41 +87,34 @@ class SplitReader:
                 raise
             what = error if isinstance(error, FormlabError) else f"nested too deeply ({file})"
             name, reason = file.relative_to(self.root), str(what).replace(f"{self.root}/", "")
-            return _Batch(Counter({UNREADABLE: 1}), unreadable={name.as_posix(): reason})
+            return _Unit(Counter({UNREADABLE: 1}), unreadable={name.as_posix(): reason})
         return found
 
-    @property
-    def _usual(self) -> Row:
-        """What all records of gold have, unless they say otherwise."""
-        base = {"benchmark": self.benchmark, "split": self.split}
-        return {"role": "gold", "status": "ok"} | base | self.same
-
-    def _corpus(self, batch: _Batch) -> Corpus:
-        base, usual = {"benchmark": self.benchmark, "split": self.split}, self._usual
-        of_parts = [columns for _, columns in batch.parts]
+    def _corpus(self, units: list[_Unit]) -> Corpus:
+        base, usual = {"benchmark": self.benchmark, "split": self.split}, _USUAL | self.same
+        parts = [part for unit in units for part in unit.parts]
         # A column that a part lacks has what is usual.
         columns: dict[str, list[Any]] = {}
-        for name in dict.fromkeys(chain.from_iterable(of_parts)):
-            cells = (of.get(name) or [usual.get(name)] * len(of["doc_id"]) for of in of_parts)
+        for name in dict.fromkeys(chain.from_iterable(of for _, of in parts)):
+            cells = (of.get(name) or [usual.get(name)] * len(of["doc_id"]) for _, of in parts)
             columns[name] = list(chain.from_iterable(cells))
         return Corpus(
-            documents=tables.table("documents", [document for document, _ in batch.parts], **base),
-            records=tables.table("records", columns, **usual),
+            documents=tables.table("documents", [document for document, _ in parts], **base),
+            records=tables.table("records", columns, **base, **usual),
             **base,
             root=self.root,
-            flaws={what: count for what, count in sorted(batch.flaws.items()) if count},
-            sources=self.sources | batch.sources,
-            unreadable=batch.unreadable,
+            flaws=dict(sorted(sum((unit.flaws for unit in units), Counter()).items())),
+            sources=self.sources | {k: v for unit in units for k, v in unit.sources.items()},
+            unreadable={k: v for unit in units for k, v in unit.unreadable.items()},
         ).check()
 
 
 @dataclass
-class _Batch:
-    """Documents and the columns of their records as they are collected."""
+class _Unit:
+    """The documents of a unit and the columns of their records, or why it cannot be read."""
 
     flaws: Counter[str] = field(default_factory=Counter)
     parts: list[tuple[Row, dict[str, Sequence[Any]]]] = field(default_factory=list)
-    height: int = 0
     sources: dict[str, str] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
 
@@ -143,24 +134,23 @@ def cut(corpus: Corpus, records: float) -> Iterator[Corpus]:
     heights = dict(corpus.records.group_by("doc_id").len().iter_rows())
     names = corpus.documents["doc_id"]
     numbers = batch_numbers((heights.get(name, 0) for name in names), records)
-    for number in numbers.unique(maintain_order=True):
-        part = corpus.filtered(pl.col("doc_id").is_in(names.filter(numbers == number).implode()))
+    for number, group in groupby(names, lambda _: next(numbers)):
+        part = corpus.filtered(pl.col("doc_id").is_in(list(group)))
         # What is odd in the whole is counted once.
         yield part if number == 0 else dataclasses.replace(part, flaws={}, unreadable={})
 
 
-def batch_numbers(counts: Iterable[int], records: float) -> pl.Series:
+def batch_numbers(counts: Iterable[int], records: float) -> Iterator[int]:
     """The number of the batch of each document, by the counts of their records.
 
-    >>> batch_numbers([2, 2, 9, 1], 4).to_list()
+    >>> list(batch_numbers([2, 2, 9, 1], 4))
     [0, 0, 1, 2]
     """
-    numbers, total = [0], 0
+    number = total = 0
     for count in counts:
         is_full = total > 0 and total + count > records
-        numbers.append(numbers[-1] + is_full)
-        total = count if is_full else total + count
-    return pl.Series(numbers[1:], dtype=pl.Int64)
+        number, total = number + is_full, count + total * (not is_full)
+        yield number
 
 
 def image_columns(root: Path, image: str | Path | None, flaws: Counter[str]) -> Row:
@@ -211,14 +201,13 @@ def counts_of(rows: Iterable[Row]) -> Row:
     return {"n_fields": len(kinds), "n_kinds": len(set(kinds))}
 
 
-def box_of(value: Any) -> tuple[float, float, float, float] | None:
+def box_of(value: Any) -> Box | None:
     """A list of four finite numbers as a box; None for anything else.
 
     >>> box_of([1, 2, 3.5, 4]), box_of([1, 2, 3]), box_of([1, 2, 3, float("inf")])
     ((1.0, 2.0, 3.5, 4.0), None, None)
     """
     try:
-        box = msgspec.convert(value, tuple[float, float, float, float])
+        return msgspec.convert(value, Box)
     except (ValueError, OverflowError):
         return None
-    return box if all(map(math.isfinite, box)) else None

@@ -14,7 +14,7 @@ import tomllib
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -91,15 +91,15 @@ def reader(split: str, root: Path) -> SplitReader:
 def _pages(root: Path) -> list[Path]:
     """The files of pages in the order of their numbers."""
     for name in _TABLE["folders"]:
-        numbered: dict[int, Path] = {}
-        for file in sorted((files.folder(root, remedy=_REMEDY) / name).glob("gold_*")):
-            if match := _NAME.fullmatch(file.name):
-                first = numbered.setdefault(int(match[1]), file)
-                if first is not file:
-                    what = f"two golds of page {int(match[1])}: {first.name} and {file.name}"
-                    raise GoldInDoubt(what, where=file.parent, remedy="keep one of them")
-        if numbered:
-            return [numbered[number] for number in sorted(numbered)]
+        found = (files.folder(root, remedy=_REMEDY) / name).glob("gold_*")
+        named = ((_NAME.fullmatch(file.name), file) for file in found)
+        pages = sorted((int(match[1]), file) for match, file in named if match)
+        for (number, first), (other, second) in pairwise(pages):
+            if number == other:
+                what = f"two golds of page {number}: {first.name} and {second.name}"
+                raise GoldInDoubt(what, where=second.parent, remedy="keep one of them")
+        if pages:
+            return [file for _, file in pages]
     return []
 
 
@@ -190,7 +190,8 @@ class _Elements:
     def hint(self, element: int, value: str) -> str:
         """The text around a value in the closest element with enough of it."""
         above = self.above[element]
-        while above >= 0 and len(self._hint(above)) < _SHORTEST:
+        # A hint is no longer than the strings that it is made of, a space behind each.
+        while above >= 0 and (self.size(above) <= _SHORTEST or len(self._hint(above)) < _SHORTEST):
             above = self.above[above]
         text = self._hint(above if above >= 0 else element)
         if (at := text.find(value)) < 0:

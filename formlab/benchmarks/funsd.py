@@ -5,43 +5,41 @@ Layout: ``{training_data,testing_data}/{annotations/<id>.json,images/<id>.png}``
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from formlab import files
-from formlab.benchmarks.corpus import Part, SplitReader, box_of, image_columns
-from formlab.errors import GoldInDoubt
+from formlab.benchmarks.corpus import Box, Part, SplitReader, box_of, image_columns
+from formlab.errors import DataBroken, GoldInDoubt
 from formlab.files import Whole
 from formlab.tables import BOX
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}
-Box = tuple[float, float, float, float]
 _NO_BOX = (None,) * 4
 _COLUMNS = ("task", "path", "kind", "value", "origin", "modality")
 LABELS = ("header", "question", "answer", "other")
+_B = TypeVar("_B")
 
 
-class _Word(msgspec.Struct, gc=False):
+class _Word(msgspec.Struct, Generic[_B], gc=False):
     text: str = ""
-    box: Any = None
+    box: _B | None = None
 
 
-class _Entity(_Word, gc=False):
+class _Entity(_Word[_B], Generic[_B], gc=False):
     id: Whole | None = None
     label: str | None = None
-    words: list[_Word] = []
+    words: list[_Word[_B]] = []
     linking: list[tuple[int | float | str | None, ...]] = []
 
 
-class _Form(msgspec.Struct, gc=False):
-    form: list[_Entity]
+class _Form(msgspec.Struct, Generic[_B], gc=False):
+    form: list[_Entity[_B]]
 
 
 def reader(split: str, root: Path) -> SplitReader:
@@ -69,17 +67,23 @@ def reader(split: str, root: Path) -> SplitReader:
 
 def columns_of(file: Path, flaws: Counter[str]) -> dict[str, Sequence[Any]]:
     """The records of a file of annotations: the page, the entities, their words, and links."""
-    entities = files.read_json(file, _Form, remedy="an object with a list 'form' of entities").form
+    remedy = "an object with a list 'form' of entities"
+    try:
+        entities = files.read_json(file, _Form[Box], remedy=remedy).form
+    except DataBroken:
+        # An odd box costs no form.
+        entities = files.read_json(file, _Form[Any], remedy=remedy).form
+        for item in (item for entity in entities for item in (entity, *entity.words)):
+            item.box = box_of(item.box)
     for index, entity in enumerate(entities):
         entity.id = index if entity.id is None else entity.id
-    texts = {entity.id: entity.text.strip() for entity in entities}
-    if len(texts) < len(entities):
-        counts = Counter(str(entity.id) for entity in entities)
-        twice = ", ".join(number for number, count in counts.items() if count > 1)
+    counts = Counter(entity.id for entity in entities)
+    if twice := ", ".join(str(number) for number, count in counts.items() if count > 1):
         raise GoldInDoubt(f"entity ids given twice: {twice}", where=file)
+    texts = {entity.id: entity.text.strip() for entity in entities}
     page = " ".join(filter(None, map(texts.get, sorted(texts))))
     rows: list[tuple] = [("text", None, "page", page, file.name, None)]
-    boxes = _boxes([item.box for entity in entities for item in (entity, *entity.words)])
+    boxes = [item.box for entity in entities for item in (entity, *entity.words)]
     for entity in entities:
         path = f"/entities/{entity.id}"
         origin = f"{file.name}#{path}"
@@ -107,12 +111,3 @@ def columns_of(file: Path, flaws: Counter[str]) -> dict[str, Sequence[Any]]:
         rows.append(("layout", path, "link", value, f"{file.name}#/linking", None))
     places = zip(*(box or _NO_BOX for box in (None, *boxes, *[None] * len(mentions))), strict=True)
     return dict(zip((*_COLUMNS, *BOX), (*zip(*rows, strict=True), *places), strict=True))
-
-
-def _boxes(stated: list[Any]) -> list[Box | None]:
-    """Boxes as `box_of` reads each, all at once where none of them is odd."""
-    with suppress(ValueError, OverflowError):
-        boxes = msgspec.convert(stated, list[Box | None])
-        if math.isfinite(sum(map(sum, filter(None, boxes)))):
-            return boxes
-    return list(map(box_of, stated))

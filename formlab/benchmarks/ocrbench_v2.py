@@ -77,10 +77,9 @@ def reader(split: str, root: Path) -> SplitReader:
         document |= counts_of(rows.values()) | image_columns(root, image, flaws)
         yield document, list(rows.values())
 
-    # All stand in one file.
-    found: Row = {"sources": {FILE: files.sha256(root / FILE)}, "empty": f"entries in {FILE}"}
-    found |= {"same": {"modality": "textual", "page": 1}, "files_of": lambda _: []}
-    return SplitReader("ocrbench_v2", split, root, list(by_image), read, **found)
+    same, empty = {"modality": "textual", "page": 1}, f"entries in {FILE}"
+    how = {"same": same, "empty": empty, "files_of": lambda _: [root / FILE]}
+    return SplitReader("ocrbench_v2", split, root, list(by_image), read, **how)
 
 
 def _entries(root: Path) -> list[_Entry]:

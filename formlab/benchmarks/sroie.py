@@ -55,16 +55,13 @@ def receipt(file: Path, root: Path, flaws: Counter[str]) -> tuple[list[Row], lis
     rows = []
     for name in dict.fromkeys((*KEYS, *keys)):
         row: Row = {"path": f"/{name}", "kind": name, "origin": f"{file.name}#/{name}"}
-        value = keys.get(name)
-        if value is None:
-            flaws[f"keys absent: {name}"] += 1
-            # Not annotated is not the same as annotated as empty: nothing can be scored here.
-            rows.append(row | {"status": "unscored"})
-            continue
-        flaws[f"keys empty: {name}"] += not value.strip()
-        box = _find(value, boxed)
-        flaws["key values not found in the lines"] += bool(value.strip()) and not box
-        rows.append(row | {"value": value} | dict(zip(BOX, box, strict=False)))
+        # Not annotated is not the same as annotated as empty: nothing can be scored here.
+        row |= {"status": "unscored"} if (value := keys.get(name)) is None else {"value": value}
+        box, is_blank = _find(value or "", boxed), not (value or "").strip()
+        flaws[f"keys absent: {name}"] += value is None
+        flaws[f"keys empty: {name}"] += is_blank and value is not None
+        flaws["key values not found in the lines"] += not (is_blank or box)
+        rows.append(row | dict(zip(BOX, box, strict=False)))
     return rows, lines
 
 

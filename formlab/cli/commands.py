@@ -166,8 +166,8 @@ def _logs(logs: tuple[Any, ...], benchmark: str | None, **given: Any) -> Rows:
     workers = given["workers"] if len(paths) > 1 else 1
     found = dict(formlab.workers.each(opening, paths, workers=workers))
     for path, result in found.items():
-        if isinstance(result, formlab.workers.Lost):
-            raise NotAvailable(result.reason, where=path, remedy="more memory, fewer --workers")
+        if result is formlab.workers.LOST:
+            raise NotAvailable(result, where=path, remedy="more memory, fewer --workers")
     # In the order in which they were named, whichever was read first.
     places = [path for path in paths for _ in found[path]]
     evaluations = [evaluation for path in paths for evaluation in found[path]]

@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from formlab import text
-from formlab.metrics.metric import assign, shares
+from formlab.metrics import assign, shares
 from formlab.metrics.text import bleu_statistics, sentence_bleu
 
 # Clicking one of these enters its value; the rest must be typed or chosen.
@@ -99,24 +99,23 @@ class FieldVerdict:
     matched: int = 0
 
 
-def _separation(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
-    """How far points are from boxes: 0 inside, infinite on another page and for no point."""
-    page, x, y = np.moveaxis(points, -1, 0)
-    other, x0, y0, x1, y1 = np.moveaxis(boxes, -1, 0)
-    across = np.maximum(np.maximum(x0 - x, x - x1), 0.0)
-    gap = np.hypot(across, np.maximum(np.maximum(y0 - y, y - y1), 0.0))
-    return np.where((~np.isnan(page) & (page != other)) | np.isnan(gap), np.inf, gap)
+def nearest(points: Any, boxes: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Of each point the box it hits, of several the smallest, else the nearest or -1; how far.
 
-
-def nearest(points: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of each point the box it hits, of several the smallest, else the nearest or -1; how far."""
-    points = np.asarray(points, dtype=float).reshape(-1, 3)
-    boxes = np.asarray(boxes, dtype=float).reshape(-1, 5)
-    if not len(boxes):
-        return np.full(len(points), -1), np.full(len(points), np.inf)
-    gaps = _separation(points[:, None], boxes)
-    least = gaps.min(axis=1)
-    sizes = (boxes[:, 3] - boxes[:, 1]) * (boxes[:, 4] - boxes[:, 2])
+    Points (page, x, y) and boxes (page, x0, y0, x1, y1) are rows. A distance is 0 inside, and
+    infinite to another page and for no point.
+    """
+    page, x, y = np.asarray(points, dtype=float).reshape(-1, 3).T[..., None]
+    other, x0, y0, x1, y1 = np.asarray(boxes, dtype=float).reshape(-1, 5).T
+    across, along = (
+        np.maximum(np.maximum(*sides), 0) for sides in ((x0 - x, x - x1), (y0 - y, y - y1))
+    )
+    gaps = np.hypot(across, along)
+    gaps[(~np.isnan(page) & (page != other)) | np.isnan(gaps)] = np.inf
+    least = gaps.min(axis=1, initial=np.inf)
+    if not gaps.size:
+        return np.full(len(gaps), -1), least
+    sizes = (x1 - x0) * (y1 - y0)
     near = np.where(gaps == least[:, None], sizes, np.inf).argmin(axis=1)
     return np.where(np.isfinite(least), near, -1), least
 
@@ -142,10 +141,8 @@ class Filled:
         self.exact, self.values = exact, [(want, i) for want in self.fields for i in want.items]
         self.same, self.alike = self._likeness(threshold)
         # How far each line is from each value, and which field it hits or is next to.
-        points = np.array([(line.page, line.x, line.y) for line in self.lines], dtype=float)
-        points = points.reshape(-1, 3)
-        boxes = (np.array(item.boxes, dtype=float).reshape(-1, 5) for _, item in self.values)
-        gaps = [_separation(points[:, None], of).min(axis=1, initial=np.inf) for of in boxes]
+        points = [(line.page, line.x, line.y) for line in self.lines]
+        gaps = [nearest(points, item.boxes)[1] for _, item in self.values]
         self.gaps = np.array(gaps).reshape(self.same.shape[::-1]).T
         near, self.off = nearest(points, [element[:5] for element in self.elements])
         self.owners = [self.elements[n][5] if n >= 0 else None for n in near.tolist()]
@@ -205,9 +202,8 @@ class Filled:
 
     def _pair(self, weights: np.ndarray) -> list[int]:
         """The line that is meant for each value, one to one; -1 for none."""
-        chosen = dict.fromkeys(range(weights.shape[1]), -1)
-        chosen |= {value: line for line, value in assign(weights)}
-        return [*chosen.values()]
+        lines = {value: line for line, value in assign(weights)}
+        return [lines.get(value, -1) for value in range(weights.shape[1])]
 
     def _most_alike(self, chosen: list[int]) -> dict[int, int]:
         """The line with the text of each description, -1 for none, by the best sum of BLEU."""
@@ -275,12 +271,12 @@ class Filled:
 
     def _stands(self, values: Sequence[str], readable: str) -> bool:
         """Whether one of `values` stands in an output: anywhere at all, or by itself."""
-        if self.exact:
-            return any(value.strip() and value in readable for value in values)
-        keys = filter(None, map(text.normalise, values))
+        given = filter(str.strip, values)
+        keys = given if self.exact else map(text.normalise, given)
         # Looked up as a plain text first: much faster than the pattern, and mostly it says no.
         return any(
-            key in readable and re.search(rf"(?<!\w){re.escape(key)}(?!\w)", readable)
+            key in readable
+            and (self.exact or re.search(rf"(?<!\w){re.escape(key)}(?!\w)", readable))
             for key in keys
         )
 
@@ -326,13 +322,14 @@ def episodes(
     hits, total = parts["click_accuracy"].T
     rows = {"form": np.repeat(np.arange(len(sizes)), sizes), "hits": hits, "total": total}
     rows = pl.DataFrame(rows | {"value": [*map(float, values)], "done": [*map(float, done)]})
-    rows = rows.group_by("form", maintain_order=True).agg(
-        episodic_click=pl.col("hits").sum() / pl.col("total").sum(),
+    click = pl.col("hits").sum() / pl.col("total").sum()
+    scores = rows.group_by("form", maintain_order=True).agg(
+        episodic_click=click,
         episodic_value=pl.col("value").mean(),
         form_completed=pl.col("done").min(),
-        task_score=pl.col("done").mean(),
+        task_score=pl.mean_horizontal(pl.col("done").mean(), click.fill_nan(None)),
     )
-    scores = {name: rows[name].to_numpy() for name in rows.columns[1:]}
-    right = np.stack([scores["task_score"], scores["episodic_click"]])
-    whole = np.full(len(right[0]), np.nan) if sent is None else np.nanmean(right, axis=0) * sent
-    return {name: shares(score) for name, score in (scores | {"task_score": whole}).items()}
+    was_sent = [math.nan] * len(sizes) if sent is None else [*map(float, sent)]
+    was_sent = pl.Series(was_sent, dtype=pl.Float64)
+    scores = scores.drop("form").with_columns(pl.col("task_score") * was_sent)
+    return {score.name: shares(score.to_numpy()) for score in scores}

@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
-from formlab.metrics.metric import as_many, assign, f1_tallies, shares
+from formlab.metrics import assign, f1_tallies, shares
 
 # The statuses that each share of answers counts; `valid_answers` needed no repair.
 SHARES = {
@@ -57,7 +57,6 @@ def field_tallies(golds: Sequence[str], preds: Sequence[str]) -> dict[str, np.nd
 
 def spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """Whether a value is given where the gold has none, of values given, shape (n, 2)."""
-    as_many(golds, preds)
     in_gold, in_pred = _filled(golds), _filled(preds)
     return np.stack([in_pred * (1 - in_gold), in_pred], axis=1)
 
@@ -69,7 +68,6 @@ def match_tallies(
     weights: Sequence[float] | None = None,
 ) -> dict[str, np.ndarray]:
     """Tallies of shape (n, 2) of the metrics ``match_*``, weighted only with `weights` above 0."""
-    as_many(golds, preds)
     in_gold, in_pred, hits = _filled(golds), _filled(preds), np.asarray(right, dtype=float)
     # A value is None where a side has no such field, and blank where it is left empty.
     required = np.array([value is not None for value in golds], dtype=float)
@@ -152,18 +150,14 @@ def _key(item: Any) -> str:
         return f"too deep {id(item)}"
 
 
-def accuracy_parts(gold: Any, pred: Any, *, official: bool = False) -> tuple[float, float]:
-    """Leaves of the truth that survive (never below 0), and leaves of the truth."""
-    total = _leaves(gold)
-    return float(max(0, total - changes(gold, pred, official=official))), float(total)
-
-
 def json_tallies(
     golds: Iterable[str], preds: Iterable[str], *, official: bool = False
 ) -> np.ndarray:
-    """Tallies of pairs of JSON texts; a prediction that is none changes all."""
-    pairs = zip(map(loaded, golds), map(loaded, preds), strict=True)
-    return np.array([accuracy_parts(*p, official=official) for p in pairs]).reshape(-1, 2)
+    """Leaves of the truth that survive (never below 0) of all; what is no JSON changes all."""
+    pairs = [(loaded(gold), loaded(pred)) for gold, pred in zip(golds, preds, strict=True)]
+    totals = np.array([_leaves(gold) for gold, _ in pairs], dtype=float)
+    lost = np.array([changes(*pair, official=official) for pair in pairs], dtype=float)
+    return np.stack([np.maximum(totals - lost, 0), totals], axis=1)
 
 
 def loaded(text: str) -> Any:

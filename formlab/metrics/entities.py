@@ -29,7 +29,7 @@ import polars as pl
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
-from formlab.metrics.metric import assign, ratio
+from formlab.metrics import assign, ratio
 from formlab.tables import schema
 from formlab.text.normalise import WORDS
 from formlab.text.values import MONTHS, date_readings, day_of
@@ -44,8 +44,7 @@ _NOT_WORD, _NOT_DIGIT = re.compile("[^0-9a-zA-Z]"), re.compile("[^0-9]")
 _NOT_PRICE, _NOT_DATE = re.compile("[^0-9.]"), re.compile(r"[^0-9a-zA-Z/\-,]")
 # Dates as the published evaluator reads them, without white space and other signs.
 _DATES = [re.compile(pattern, re.IGNORECASE) for pattern in WORDS["dates"]["published"]]
-# The plainest dates and amounts, which need no full parser.
-_PLAIN_DATE = re.compile(r"([0-9]{1,2})([/-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})")
+# The plainest amounts, which need no full parser.
 _PLAIN = re.compile(r"\$? ?(?:[0-9]+|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]{1,2})?")
 Day = datetime.date | None
 # Items of gold and prediction that agree, and the credit for it.
@@ -70,9 +69,6 @@ def _swapped_date(value: str) -> tuple[int, frozenset[int]] | None:
 @lru_cache(2**14)
 def _both_orders(value: str) -> tuple[Day, Day]:
     """The date that `value` is when read month first, and when read day first."""
-    if match := _PLAIN_DATE.fullmatch(value):
-        first, _, second, year = match.groups()
-        return day_of(year, first, second), day_of(year, second, first)
     dates = date_readings(value)
     if dates != (None, None):
         return dates
@@ -123,37 +119,33 @@ class Compare(NamedTuple):
         return self.same(self.read(gold, order), self.read(pred, order))
 
 
-def _text(read: Callable[[str], str]) -> Compare:
-    return Compare(lambda value, _: read(value))
-
-
-def _date(read: Callable[[str, str | None], Any]) -> Compare:
+def _same_date(gold: tuple[Any, str], pred: tuple[Any, str]) -> bool:
     """Equality of dates; of values of which one is none, that of letters and digits."""
-    return Compare(
-        lambda value, order: (read(value, order), _words(value)),
-        lambda gold, pred: gold[0] == pred[0] if gold[0] and pred[0] else gold[1] == pred[1],
-    )
+    return gold[0] == pred[0] if gold[0] and pred[0] else gold[1] == pred[1]
 
 
-def _amount(read: Callable[[str], float]) -> Compare:
+def _close(gold: float, pred: float) -> bool:
     # Two amounts too large for a float have no difference; they are not the same.
-    return Compare(lambda value, _: read(value), lambda gold, pred: abs(gold - pred) <= CENT)
+    return abs(gold - pred) <= CENT
 
 
 _words = partial(_NOT_WORD.sub, "")
 PUBLISHED: dict[str, Compare] = {
-    "DateMatch": _date(lambda value, _: _swapped_date(value)),
-    "PriceMatch": _amount(_price),
+    "DateMatch": Compare(lambda value, _: (_swapped_date(value), _words(value)), _same_date),
+    "PriceMatch": Compare(lambda value, _: _price(value), _close),
     "AddressMatch": Compare(
         lambda value, _: _spaced(value),
         lambda gold, pred: Levenshtein.distance(gold, pred, score_cutoff=EDITS) <= EDITS,
     ),
-    "NumericalStringMatch": _text(partial(_NOT_DIGIT.sub, "")),
-    "NameMatch": _text(lambda value: "".join(value.split())),
-    "GeneralStringMatch": _text(_words),
-    "DefaultMatch": _text(_spaced),
+    "NumericalStringMatch": Compare(lambda value, _: _NOT_DIGIT.sub("", value)),
+    "NameMatch": Compare(lambda value, _: "".join(value.split())),
+    "GeneralStringMatch": Compare(lambda value, _: _words(value)),
+    "DefaultMatch": Compare(lambda value, _: _spaced(value)),
 }
-FIXED = PUBLISHED | {"DateMatch": _date(_days), "PriceMatch": _amount(_signed_price)}
+FIXED = PUBLISHED | {
+    "DateMatch": Compare(lambda value, order: (_days(value, order), _words(value)), _same_date),
+    "PriceMatch": Compare(lambda value, _: _signed_price(value), _close),
+}
 
 
 def comparator(function: str | None, mode: str) -> Compare:
@@ -257,33 +249,33 @@ def _best(agreeing: _Pairs) -> _Pairs:
     """One prediction a gold item at most, and the other way round, with the most credit in all."""
     if len(agreeing) < 2:
         return agreeing
-    golds, preds = (sorted({pair[side] for pair in agreeing}) for side in (0, 1))
-    rows, columns = ({item: at for at, item in enumerate(items)} for items in (golds, preds))
+    *sides, credits = zip(*agreeing, strict=True)
+    (golds, rows), (preds, columns) = (np.unique(side, return_inverse=True) for side in sides)
     table = np.zeros((len(golds), len(preds)))
-    for gold, pred, credit in agreeing:
-        table[rows[gold], columns[pred]] = credit
-    return [(golds[i], preds[j], table[i, j].item()) for i, j in assign(table)]
+    table[rows, columns] = credits
+    return [(golds[i].item(), preds[j].item(), table[i, j].item()) for i, j in assign(table)]
 
 
 def _equal(pred: pl.DataFrame, late: list[tuple[int, int]]) -> np.ndarray:
     """Items that came too late for a gold item and equal the one that it took in all they hold."""
-    contents: dict[int, list] = {item: [] for pair in late for item in pair}
-    some = pred.filter(pl.col("item").is_in(list(contents)))
-    for item, *rest in some.select("item", "component", "value", "identity").iter_rows():
-        contents[item].append(rest)
+    some = pred.filter(pl.col("item").is_in([item for pair in late for item in pair]))
+    held = some.group_by("item").agg(pl.struct("component", "value", "identity"))
+    contents = dict(held.iter_rows())
     equal = {item for item, taken in late if contents[item] == contents[taken]}
     return np.array(sorted(equal), dtype=np.int64)
+
+
+# How often each score counts what is right, in the gold and predicted: so much above, by so much.
+_PARTS = {"precision": (1, 0, 1), "recall": (1, 1, 0), "f1": (2, 1, 1)}
 
 
 def entity_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.ndarray:
     """A score of counts tp, gold and pred, shape (…, 3): an array of shape (…)."""
     right, gold, pred = np.moveaxis(parts, -1, 0)
-    if name == "f1":
-        hits, total = 2 * right, gold + pred
-    else:
-        hits, total = right, pred if name == "precision" else gold
+    hits, of_gold, of_pred = _PARTS[name]
+    score = ratio(np.stack([hits * right, of_gold * gold + of_pred * pred], -1))
     undefined = ((pred > 0) & (name == "recall")).astype(float) if published else np.nan
-    return np.where(np.isnan(score := ratio(np.stack([hits, total], -1))), undefined, score)
+    return np.where(np.isnan(score), undefined, score)
 
 
 def mean_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.ndarray:
@@ -299,6 +291,6 @@ def mean_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.n
 SCORES = {
     prefix + name: partial(mean_score if prefix == "macro_" else entity_score, name)
     for prefix in ("", "micro_", "macro_")
-    for name in ("precision", "recall", "f1")
+    for name in _PARTS
 }
 PUBLISHED_SCORES = {name: partial(score, published=True) for name, score in SCORES.items()}

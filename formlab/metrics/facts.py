@@ -170,11 +170,12 @@ class _Alignment(Rows):
 
     def _in_its_row(self, ours: int, theirs: int) -> bool | None:
         """Whether a place is in the row and column of a gold place; None if nothing tells."""
-        line, around = self.rows.get(theirs), self.gold.around.get(ours)
-        is_row = line is not None and line.gold < 0 and around is not None
-        if is_row and around == self.pred.around[theirs] and around[1] == len(line.numbers):
+        line = self.rows.get(theirs)
+        if line is not None and line.gold < 0 and ours in self.gold.run:
+            around = self.gold.around(ours)
             # Mostly all around is alike, and nothing more needs to be asked.
-            return None
+            if around == self.pred.around(theirs) and around[1] == len(line.numbers):
+                return None
         mine, yours = self.gold.number(ours), self.pred.number(theirs)
         if not self._in_its_column(ours, theirs, mine, yours):
             return False
@@ -247,7 +248,7 @@ class _Alignment(Rows):
             there = self.pred.words[token]
             # It may have lost its sign alone.
             if there in words or fuzz.ratio("".join(words), there) / 100 >= READABLE:
-                return self.pred.figure(token, token + 1) or ""
+                return self.pred.figure(token, token + 1)
         return ""
 
     def _same_digits(self, fact: GoldFact) -> str:
@@ -260,7 +261,7 @@ class _Alignment(Rows):
         signs = self.pred.sign(token, token + 1), self.gold.sign(fact.first, fact.last)
         if self.pred.words[token] in fact.value and signs[0] == signs[1]:
             return ""
-        return self.pred.figure(token, token + 1) or ""
+        return self.pred.figure(token, token + 1)
 
     @cached_property
     def _digits(self) -> dict[str, int]:
@@ -303,13 +304,11 @@ def _same(first: str, second: str, *, start: bool = False) -> float:
     return fuzz.ratio(first, second) / 100
 
 
-SHARES = ("fact_accuracy", "fact_accuracy_of_found", "fact_missing_rate", "fact_misplaced_rate")
-
-
 def counts(verdicts: Sequence[FactVerdict]) -> dict[str, np.ndarray]:
     """Tallies of each metric that is of all facts, shape (facts, 2)."""
     flags = [verdict[:3] for verdict in verdicts]
     found, correct, misplaced = np.array(flags, dtype=float).reshape(-1, 3).T
     every = np.ones_like(found)
-    parts = ((correct, every), (correct, found), (1 - found, every), (misplaced, every))
-    return {name: np.stack(pair, axis=1) for name, pair in zip(SHARES, parts, strict=True)}
+    parts = {"fact_accuracy": (correct, every), "fact_accuracy_of_found": (correct, found)}
+    parts |= {"fact_missing_rate": (1 - found, every), "fact_misplaced_rate": (misplaced, every)}
+    return {name: np.stack(pair, axis=1) for name, pair in parts.items()}

@@ -238,12 +238,12 @@ def _by_kind(
     raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, mode: str
 ) -> dict[str, tuple[float, float]]:
     """Correct and all facts by kind, of every kind under the empty name."""
-    stated = _stated_counts(raw)
     kinds = [_kind_of(fact["type"]) or fact["type"] for fact in facts]
     golds = Counter([*kinds, *[""] * len(facts)])
     if not raw.get(ENTRIES):
-        over = {kind: stated[kind][1] if mode == "official" else golds[kind] for kind in stated}
-        return {kind: (min(stated[kind][0], over[kind]), float(over[kind])) for kind in stated}
+        stated = _stated_counts(raw)
+        over = golds if mode == "fixed" else {kind: total for kind, (_, total) in stated.items()}
+        return {kind: (min(of[0], over[kind]), float(over[kind])) for kind, of in stated.items()}
     if mode == "official":
         entries = entries_of(raw, facts, Counter())
         correct = [entries.get(n, {}).get("correct") is True for n in range(len(facts))]

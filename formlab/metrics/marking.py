@@ -16,17 +16,17 @@ parts of a cross-modal field are compared on the rung `typed` of the ladder, in 
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 
 from formlab import text
+from formlab.metrics import assign, f1_tallies
 from formlab.metrics.counts import loaded
-from formlab.metrics.metric import f1_tallies
-from formlab.text.normalise import LADDER_STEPS
+from formlab.text.normalise import LADDER_STEPS, as_texts
 
 # The one mark of a field that is a single box.
 TICK = "\u2611"
@@ -46,7 +46,7 @@ _PART = re.compile(r"[;\n]|\s\|\s")
 _BOX = re.compile(r"^(\[\s*[x✓✔]?\s*\]|\(\s*[x✓✔•]\s*\)|[☐☑☒✓✔])\s*", re.IGNORECASE)
 
 
-def marks(value: str, *, subtype: str | None = None, kind: str | None = None) -> Counter[str]:
+def marks(value: str, subtype: str | None = None, kind: str | None = None) -> Counter[str]:
     """The marks that a gold value states."""
     plain, options = _read(value)
     chosen = bool({subtype, kind} & _CHOSEN)
@@ -63,12 +63,12 @@ def marks(value: str, *, subtype: str | None = None, kind: str | None = None) ->
 
 
 def predicted_marks(
-    pred: str, gold: str | None, *, subtype: str | None = None, kind: str | None = None
+    pred: str, gold: str, subtype: str | None = None, kind: str | None = None
 ) -> Counter[str]:
     """The marks that a predicted value states, read as its gold is read."""
     if subtype in ("table-grid", "annotation"):
-        return marks(pred, subtype=subtype)
-    gold_marks = marks(gold or "", subtype=subtype, kind=kind)
+        return marks(pred, subtype)
+    gold_marks = marks(gold, subtype, kind)
     plain, options = _read(pred)
     chosen = bool({subtype, kind} & _CHOSEN)
     state = _state(plain)
@@ -127,32 +127,23 @@ def _cells(value: str) -> Counter[str]:
 
 
 def mark_tallies(
-    golds: Sequence[str],
-    preds: Sequence[str],
-    subtypes: Sequence[str | None] | None = None,
-    kinds: Sequence[str | None] | None = None,
+    golds: Sequence[str], preds: Sequence[str], *columns: Sequence[str | None]
 ) -> dict[str, np.ndarray]:
-    """Tallies of shape (n, 2) of the metrics ``mark_*``; subtypes and kinds are the gold's."""
-    nothing = [None] * len(golds)
-    rows = zip(golds, preds, subtypes or nothing, kinds or nothing, strict=True)
+    """Tallies of shape (n, 2) of the metrics ``mark_*``; `columns`: the gold's subtypes, kinds."""
     counts = []
-    for gold, pred, subtype, kind in rows:
-        how = {"subtype": subtype, "kind": kind}
-        right, given = marks(gold, **how), predicted_marks(pred, gold, **how)
+    for gold, pred, *of_field in zip(golds, preds, *columns, strict=True):
+        right, given = marks(gold, *of_field), predicted_marks(pred, gold, *of_field)
         counts.append(((right & given).total(), given.total(), right.total()))
     return f1_tallies("mark", *np.array(counts, dtype=float).reshape(-1, 3).T)
 
 
 def _constituents(value: str) -> list[str]:
     """The parts of a cross-modal value between semicolons, bars or line ends, or JSON members."""
-    raw = _PART.split(value, _MOST_PARTS)
-    if isinstance(parsed := loaded(value), list | dict):
-        members = list(parsed.values()) if isinstance(parsed, dict) else parsed
-        states = {True: "checked", False: "unchecked"}
-        raw = [states[m] if isinstance(m, bool) else m for m in members if m is not None]
-        raw = [member if isinstance(member, str) else json.dumps(member) for member in raw]
+    members = loaded(value)
+    members = list(members.values()) if isinstance(members, dict) else members
+    given = as_texts(members) if isinstance(members, list) else _PART.split(value, _MOST_PARTS)
     parts = []
-    for piece in map(str.strip, raw[:_MOST_PARTS]):
+    for piece in map(str.strip, given[:_MOST_PARTS]):
         if box := _BOX.match(piece):
             parts.append("checked" if re.search("[x✓✔•☑☒]", box[1].lower()) else "unchecked")
         parts.append(piece[box.end() :].strip() if box else piece)
@@ -161,25 +152,14 @@ def _constituents(value: str) -> list[str]:
 
 def all_constituents(gold: str, pred: str) -> bool:
     """Whether every part of a cross-modal value is right, in any order, and none is added."""
-    gold_parts, left = _constituents(gold), _constituents(pred)
-    if len(gold_parts) != len(left):
-        return False
-    for target in gold_parts:
-        # Equal texts first; a typed equal may also be wanted by another part.
-        plain = text.normalise(target, LADDER_STEPS)
-        equal = (part for part in left if text.normalise(part, LADDER_STEPS) == plain)
-        match = next(equal, None) or next((p for p in left if _same_part(target, p)), None)
-        if match is None:
-            return False
-        left.remove(match)
-    return True
-
-
-def _same_part(gold: str, pred: str) -> bool:
-    tick, other = text.checked(gold), text.checked(pred)
-    if tick is not None and other is not None:
-        return tick == other
-    return text.ladder(gold, pred).typed
+    golds, preds = _constituents(gold), _constituents(pred)
+    if not golds or len(golds) != len(preds):
+        return golds == preds
+    pairs = list(product(golds, preds))
+    typed = text.ladders(*zip(*pairs, strict=True))["typed"]
+    states = [list(map(text.checked, pair)) for pair in pairs]
+    same = np.where([None in of for of in states], typed, [one == other for one, other in states])
+    return len(assign(same.reshape(len(golds), -1).astype(float))) == len(golds)
 
 
 def cross_tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:

@@ -24,7 +24,6 @@ from rapidfuzz import process
 from rapidfuzz.distance import LCSseq, Levenshtein
 
 from formlab.benchmarks.fincriticaled import FACTS
-from formlab.metrics.metric import as_many
 from formlab.metrics.places import tokens
 from formlab.text.markup import VOID, Flow, is_html, read
 
@@ -112,7 +111,6 @@ def _pair_left_over(words: _Words, states: _States, lengths: range, least: float
 
 def word_tallies(golds: Sequence[str], preds: Sequence[str]) -> dict[str, np.ndarray]:
     """Tallies of shape (n, 2) of the metrics ``words_*`` of n pages."""
-    as_many(golds, preds)
     edits = [word_edits(gold, pred) for gold, pred in zip(golds, preds, strict=True)]
     words = [len(gold.split()) for gold in golds]
     return {
@@ -122,15 +120,10 @@ def word_tallies(golds: Sequence[str], preds: Sequence[str]) -> dict[str, np.nda
 
 
 def structure_tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-    """The structure score of each page, out of 1."""
-    pairs = zip(golds, preds, strict=True)
-    return np.array([(structure(gold, pred), 1) for gold, pred in pairs], dtype=float)
-
-
-def structure(gold: str, pred: str) -> int:
-    """The structure score of a page: 0, 1 or 2."""
-    worst = min(structure_shares(gold, pred).values())
-    return 2 if worst >= KEPT else int(worst >= LOST)
+    """The structure score of each page, 0, 1 or 2, out of 1."""
+    shares = [structure_shares(*pair).values() for pair in zip(golds, preds, strict=True)]
+    worst = np.array([min(of_page) for of_page in shares])
+    return np.stack([(worst >= LOST) + (worst >= KEPT).astype(float), np.ones_like(worst)], axis=1)
 
 
 def structure_shares(gold: str, pred: str) -> dict[str, float]:

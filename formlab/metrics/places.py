@@ -11,14 +11,14 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from functools import cached_property
-from itertools import accumulate, chain, groupby, pairwise, product, repeat, takewhile
+from itertools import accumulate, chain, groupby, pairwise, product, takewhile
 from typing import NamedTuple
 
 import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from formlab.metrics.metric import assign
+from formlab.metrics import assign
 from formlab.text.markup import Flow, Unit
 
 _TOKEN = re.compile(r"\d+(?:[.,/:]\d+)*|[^\W\d_]+|[^\s\w]|_")
@@ -44,11 +44,7 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Total: $(1,234.50) v3.25.1")
     ['total', ':', '$', '(', '1,234.50', ')', 'v', '3.25.1']
     """
-    return _TOKEN.findall(_comparable(text))
-
-
-def _comparable(text: str) -> str:
-    return text.lower() if text.isascii() else lowered(text.translate(_ALIKE))
+    return _TOKEN.findall(lowered(text.translate(_ALIKE)))
 
 
 def lowered(text: str) -> str:
@@ -68,7 +64,7 @@ class Places:
         self.marks = flow.marks
         texts = [block.text for block in self.blocks]
         self._text = "\n".join(texts)
-        self._comparable = _comparable(self._text)
+        self._comparable = lowered(self._text.translate(_ALIKE))
         matches = list(_TOKEN.finditer(self._comparable))
         self.words: list[str] = [match[0] for match in matches]
         self.starts: list[int] = [match.start() for match in matches]
@@ -78,8 +74,8 @@ class Places:
         self.before: list[int] = [0, *accumulate(map(len, letters))]
         self.offsets = [0, *accumulate(len(text) + 1 for text in texts)]
         self.first_token = [bisect_left(self.starts, offset) for offset in self.offsets]
-        sizes = (end - first for first, end in pairwise(self.first_token))
-        self.units = list(chain.from_iterable(map(repeat, range(len(texts)), sizes)))
+        ends = enumerate(pairwise(self.first_token))
+        self.units = [unit for unit, (first, end) in ends for _ in range(first, end)]
         self.block_before = [self.before[token] for token in self.first_token]
         # Where the letters of the last block with some start, for each block.
         self._above, above = [], 0
@@ -168,11 +164,16 @@ class Places:
 
     def label(self, token: int) -> str:
         """The letters just before a token in its block, or of the last block that has some."""
+        left, size = self._beside(token)
+        return left[len(left) - size :]
+
+    def _beside(self, token: int) -> tuple[str, int]:
+        """The letters before a token, and how many of them are its label."""
         end, unit = self.before[token], self.units[token]
-        start = self.block_before[unit]
-        if end - start < LEAST:
-            start = self._above[unit]
-        return self.letters[start if end - start < REACH else end - REACH : end]
+        size = end - self.block_before[unit]
+        size = size if size >= LEAST else end - self._above[unit]
+        start = end - REACH if end > REACH else 0
+        return self.letters[start:end], size if size < REACH else REACH
 
     def left(self, token: int) -> str:
         """The letters before a token, whatever the block."""
@@ -184,18 +185,10 @@ class Places:
         start = self.before[token]
         return self.letters[start : start + REACH]
 
-    @cached_property
-    def around(self) -> dict[int, tuple[int, int, str, str, str]]:
-        """Of each number its place in its run, their number, left letters, label and head."""
-        around: dict[int, tuple[int, int, str, str, str]] = {}
-        for run, label in zip(self.runs, self.labels, strict=True):
-            size, left, header = len(run), self.left(run[0]), self.header(run[0])
-            unit = self.units[run[0]]
-            for at, number in enumerate(run):
-                if unit != (unit := self.units[number]):
-                    label, header = self.label(number), self.header(number)
-                around[number] = (at, size, left, label, header)
-        return around
+    def around(self, number: int) -> tuple[int, int, str, int, str]:
+        """Of a number its place in its run, their number, left letters, size of the label, head."""
+        run, at = self.run[number]
+        return at, len(self.runs[run]), *self._beside(number), self.header(number)
 
     def header(self, token: int) -> str:
         """What the heads of the token's column say, without spaces; empty outside a table."""
@@ -222,11 +215,11 @@ class Places:
             heads[table] = [unit for row in list(lines.values())[:first] for unit in row]
         return heads
 
-    def figure(self, first: int, last: int) -> str | None:
-        """The only number in tokens `first` up to `last` with the sign it has on the page."""
+    def figure(self, first: int, last: int) -> str:
+        """The only number in tokens `first` up to `last` with its sign there, or nothing."""
         numbers = [token for token in range(first, last) if token in self.run]
         if len(numbers) != 1:
-            return None
+            return ""
         sign, word = self._signs.get(self.starts[numbers[0]], ""), self.words[numbers[0]]
         return f"({word})" if sign == "(" else sign + word
 
@@ -234,8 +227,8 @@ class Places:
         """How the only number in tokens `first` up to `last` is signed: "(", "-" or nothing."""
         if last - first == 1:
             return self._signs.get(self.starts[first], "")
-        figure = self.figure(first, last) or ""
-        return figure[:1] if figure[:1] in ("(", "-") else ""
+        sign = self.figure(first, last)[:1]
+        return sign if sign in ("(", "-") else ""
 
     @cached_property
     def _signs(self) -> dict[int, str]:
@@ -245,12 +238,10 @@ class Places:
 
 
 def _has_values(row: list[Unit]) -> bool:
-    return not all(unit.head for unit in row) and any(_is_value(unit.text) for unit in row[1:])
-
-
-def _is_value(text: str) -> bool:
-    is_figure = any(map(str.isdigit, text)) and not any(map(str.isalpha, text))
-    return is_figure and _YEAR.fullmatch(text.strip()) is None
+    texts = [unit.text for unit in row[1:] if not any(map(str.isalpha, unit.text))]
+    figures = (text for text in texts if any(map(str.isdigit, text)))
+    is_value = any(_YEAR.fullmatch(figure.strip()) is None for figure in figures)
+    return is_value and not all(unit.head for unit in row)
 
 
 class Line(NamedTuple):

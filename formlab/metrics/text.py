@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Any
@@ -14,8 +15,6 @@ from typing import Any
 import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq, Levenshtein
-
-from formlab.metrics.metric import as_many
 
 # Texts whose words are held at once.
 _MANY = 256
@@ -83,7 +82,6 @@ def _counted(
 
     Most texts are read perfectly: of those the words are counted, and only of others compared.
     """
-    as_many(golds, preds)
     differ = np.fromiter(map(operator.ne, golds, preds), dtype=bool, count=len(golds))
     same, rest = np.flatnonzero(~differ), np.flatnonzero(differ).tolist()
     sizes = np.zeros((2, len(golds)), dtype=np.int64)
@@ -109,24 +107,20 @@ def _compared(golds: Sequence[Any], preds: Sequence[Any], scorer: Any) -> np.nda
 _alike, _in_order = (partial(_compared, scorer=of.similarity) for of in (Levenshtein, LCSseq))
 
 
-def _pairs(hits: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    return np.stack([hits, totals], axis=1).astype(np.float64)
-
-
 def character_edits(
     golds: Sequence[str], preds: Sequence[str], *, of_longer: bool = False
 ) -> np.ndarray:
     """Edits, and code points of each gold text or of the longer one, shape (n, 2)."""
-    as_many(golds, preds)
     edits = _compared(golds, preds, Levenshtein.distance)
     sizes = _lengths(golds)
-    return _pairs(edits, np.maximum(sizes, _lengths(preds)) if of_longer else sizes)
+    sizes = np.maximum(sizes, _lengths(preds)) if of_longer else sizes
+    return np.column_stack([edits, sizes]).astype(float)
 
 
 def edits_of_words(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """Edits and words of each gold text, shape (n, 2); any white space parts words."""
     both, ours, theirs = _counted(golds, preds, partial(map, str.split), _alike)
-    return _pairs(np.maximum(ours, theirs) - both[:, 0], ours)
+    return np.column_stack([np.maximum(ours, theirs) - both[:, 0], ours]).astype(float)
 
 
 def _rouge(
@@ -134,21 +128,12 @@ def _rouge(
 ) -> np.ndarray:
     """Twice the words that both have, and the words of both, shape (n, 2)."""
     both, ours, theirs = _counted(golds, preds, words, shared)
-    return _pairs(2 * both[:, 0], ours + theirs)
+    return np.column_stack([2 * both[:, 0], ours + theirs]).astype(float)
 
 
-def _shared(gold: Sequence[Any], pred: Sequence[Any]) -> int:
+def _shared(gold: Iterable[Any], pred: Iterable[Any]) -> int:
     """How many words or n-grams two texts share, with multiplicity."""
-    left: dict[Any, int] = {}
-    # Of a few words a Counter takes three times as long.
-    for gram in gold:
-        left[gram] = left.get(gram, 0) + 1
-    shared = 0
-    for gram in pred:
-        if left.get(gram):
-            left[gram] -= 1
-            shared += 1
-    return shared
+    return (Counter(gold) & Counter(pred)).total()
 
 
 def bleu_statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
@@ -160,19 +145,13 @@ def bleu_statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
 
 
 def _right_ngrams(golds: list[list[str]], preds: list[list[str]]) -> list[list[int]]:
-    counts = []
-    for gold, pred in zip(golds, preds, strict=True):
-        right, ours, theirs = [0] * _ORDERS, gold, pred
-        for order in range(_ORDERS):
-            right[order] = _shared(ours, theirs)
-            if not right[order]:
-                # Without shared n-grams there are no longer ones.
-                break
-            # An n-gram is the one without its last word, and that word.
-            ours = list(zip(ours, gold[order + 1 :], strict=False))
-            theirs = list(zip(theirs, pred[order + 1 :], strict=False))
-        counts.append(right)
-    return counts
+    def grams(words: list[str], order: int) -> Iterator[tuple[str, ...]]:
+        return zip(*(words[start:] for start in range(order)), strict=False)
+
+    return [
+        [_shared(grams(gold, order), grams(pred, order)) for order in range(1, _ORDERS + 1)]
+        for gold, pred in zip(golds, preds, strict=True)
+    ]
 
 
 def corpus_bleu(parts: np.ndarray, *, effective: bool = False) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from formlab.errors import DataBroken
-from formlab.trees import Flat, Node, flatten
+from formlab.trees import Flat, Node
 
 Tree = Node | None
 OPS = ("kept", "renamed", "deleted", "inserted", "moved", "reordered")
@@ -78,7 +78,7 @@ class TreePair:
     """
 
     def __init__(self, gold: Tree, pred: Tree) -> None:
-        flats = self.gold, self.pred = flatten(gold), flatten(pred)
+        flats = self.gold, self.pred = Flat(gold), Flat(pred)
         self.gold_cost, self.pred_cost = (_cost(flat.depth) for flat in flats)
         deepest = sum(int(flat.depth.max(initial=0)) for flat in flats)
         # The cost of a renaming, by the sum of the two depths.

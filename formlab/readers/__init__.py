@@ -7,10 +7,12 @@ import dataclasses
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
 
 from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
@@ -72,6 +74,16 @@ class Reader(NamedTuple):
     read: Callable[[Source], Iterable[Row]]
     splits: Callable[[Path], list[str]] | None = None  # Those that a path has answers for.
     both: Callable[[Path], tuple[Corpus, Predictions]] | None = None  # Gold and answers.
+
+    def rows(self, source: Source) -> Iterator[Row]:
+        """The rows of a source; `DataBroken` if it is not laid out as it should be."""
+        try:
+            yield from self.read(source)
+        except FormlabError:
+            raise
+        except (*ODD, OSError, pl.exceptions.PolarsError) as error:
+            what = f"not laid out as {self.title}: {type(error).__name__}: {error}"
+            raise DataBroken(what, where=source.path, remedy="a file as it was written") from error
 
 
 def counted(notes: Mapping[str, int]) -> dict[str, int]:
@@ -149,7 +161,7 @@ def read_predictions(
         return dataclasses.replace(run, system=name or run.system)
     if path and not columns and (reader := reader_of(path, corpus)):
         found = Source(path, corpus)
-        return answers.of_rows(reader.read(found), found, name)
+        return answers.of_rows(reader.rows(found), found, name)
     return next(answers.of_table(path or source, corpus, name=name, columns=columns or {}))
 
 

@@ -82,9 +82,7 @@ def of_table(
     """The predictions in any table, JSON, folder or frame; the rest as for `in_parts`."""
     path = table if isinstance(table, Path) else None
     source = Source(path, corpus, columns, name=name)
-    objects = corpus.scan("records").filter(kind="json").select(pl.col("path").unique()).collect()
-    read = values.pieces(table, columns, source.notes, {*objects["path"]})
-    return in_parts(read, source, *parts, **how)
+    return in_parts(values.pieces(table, columns, source.notes), source, *parts, **how)
 
 
 def in_parts(
@@ -157,9 +155,7 @@ def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
         known[name] = pl.coalesce(known.get(name), pl.lit(usual))
     if key["benchmark"] == OWN:
         # All items of a list are one field. It slices: also what only an answer has.
-        paths = rows["path"].drop_nulls().unique()
-        fields = list(map(values.pattern, paths))
-        known["field"] = pl.col("path").replace_strict(paths, fields, default=None)
+        known["field"] = values.by_text(rows["path"], values.pattern)
     columns = {n: known.get(n, pl.lit(None)).cast(d).alias(n) for n, d in tables.RECORDS.items()}
     for name in rows.columns:
         if name not in (*kept, *DOCUMENT):

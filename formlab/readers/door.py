@@ -11,7 +11,7 @@ import re
 import sys
 import tomllib
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, NamedTuple, TextIO, TypeVar
 
 from formlab import files
 from formlab.errors import DataBroken, FormlabError
+from formlab.trees import leaves
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -202,12 +203,12 @@ def number(value: Any, part: float = 1) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def around(points: Iterable[tuple[Any, Any]]) -> Box | None:
-    """The upright box around points; null without two, or where one is no number."""
-    numbers = [(number(x), number(y)) for x, y in points]
-    if len(numbers) < 2 or any(None in point for point in numbers):
+def around(points: Any) -> Box | None:
+    """The upright box around points, as pairs or one list; null without two, or with no number."""
+    sides = [number(side) for _, side in leaves(points)]
+    across, down = sides[: len(sides) // 2 * 2 : 2], sides[1::2]
+    if len(down) < 2 or None in (*across, *down):
         return None
-    across, down = zip(*numbers, strict=True)
     return min(across), min(down), max(across), max(down)
 
 

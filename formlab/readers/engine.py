@@ -9,7 +9,7 @@ import tomllib
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,44 +43,41 @@ class Found:
     start: int = 0  # In the text of the document.
 
 
-@dataclass
-class Reading:
-    """Values in an object or list, lines with their words, and the size of each page by number."""
+# Values in an object or list, lines with their words, and the size of each page by number.
+Reading = tuple[Any, list[list[Found]], dict[int, tuple[Any, Any]]]
 
-    values: Any = None
-    lines: list[list[Found]] = field(default_factory=list)
-    sizes: dict[int, tuple[Any, Any]] = field(default_factory=dict)
 
-    def rows(self, size: tuple[int, int] | None, *, has_text: bool) -> Iterator[Row]:
-        """The values, and text and words if there is none or the gold's pages, of `size`, have."""
+def _rows(reading: Reading, size: tuple[int, int] | None, *, has_text: bool) -> Iterator[Row]:
+    """The values, and text and words if there is none or the gold's pages, of `size`, have."""
+    values, lines, sizes = reading
 
-        def row(part: Found, path: str, text: str | None, **cells: Any) -> Row:
-            # Boxes are in pixels of the gold's page if that is known, else as the engine has them.
-            sides, scale = self.sizes.get(part.page, (0, 0)), (1.0, 1.0)
-            if size and all(sides):
-                scale = (size[0] / sides[0], size[1] / sides[1])
-            corners = zip(tables.BOX, part.box or (), scale * 2, strict=False)
-            box = {side: corner * by for side, corner, by in corners}
-            stated = {"path": path, "page": part.page, "confidence": part.confidence}
-            return stated | box | {"value": text} | cells
+    def row(part: Found, path: str, text: str | None, **cells: Any) -> Row:
+        # Boxes are in pixels of the gold's page if that is known, else as the engine has them.
+        sides, scale = sizes.get(part.page, (0, 0)), (1.0, 1.0)
+        if size and all(sides):
+            scale = (size[0] / sides[0], size[1] / sides[1])
+        corners = zip(tables.BOX, part.box or (), scale * 2, strict=False)
+        box = {side: corner * by for side, corner, by in corners}
+        stated = {"path": path, "page": part.page, "confidence": part.confidence}
+        return stated | box | {"value": text} | cells
 
-        # One form is no list of forms.
-        is_one = isinstance(self.values, list) and len(self.values) == 1
-        for path, value in leaves(self.values[0] if is_one else self.values or {}):
-            yield row(value, path, value.text.strip() or None)
-        if self.values and not has_text:
-            return
-        texts, rows, read = [], [], {"task": "layout", "status": "ok"}
-        for line, *found in self.lines:
-            words = [word for word in found if word.text]
-            if text := line.text or " ".join(word.text for word in words):
-                path = f"/ocr/lines/{len(texts)}"
-                rows.append(row(line, path, text, kind="line", **read))
-                for place, word in enumerate(words):
-                    rows.append(row(word, f"{path}/words/{place}", word.text, kind="word", **read))
-                texts.append(text)
-        page = {"path": None, "kind": "page", "task": "text", "status": "ok"}
-        yield from [page | {"value": "\n".join(texts)}, *rows]
+    # One form is no list of forms.
+    is_one = isinstance(values, list) and len(values) == 1
+    for path, value in leaves(values[0] if is_one else values or {}):
+        yield row(value, path, value.text.strip() or None)
+    if values and not has_text:
+        return
+    texts, rows, read = [], [], {"task": "layout", "status": "ok"}
+    for line, *found in lines:
+        words = [word for word in found if word.text]
+        if text := line.text or " ".join(word.text for word in words):
+            path = f"/ocr/lines/{len(texts)}"
+            rows.append(row(line, path, text, kind="line", **read))
+            for place, word in enumerate(words):
+                rows.append(row(word, f"{path}/words/{place}", word.text, kind="word", **read))
+            texts.append(text)
+    page = {"path": None, "kind": "page", "task": "text", "status": "ok"}
+    yield from [page | {"value": "\n".join(texts)}, *rows]
 
 
 def _reader(
@@ -114,10 +111,10 @@ def _reader(
             try:
                 is_json = endings == [".json"]
                 found = read(files.parse_json(written(file), where=str(file)) if is_json else file)
-                if not (found.values or found.lines or found.sizes):
+                if not any(found):
                     problem = f"neither pages nor values: {written(file)[:200]!r}"
                     raise DataBroken(problem, where=file)
-                rows = list(found.rows(sizes.get(doc_id), has_text=has_text))
+                rows = list(_rows(found, sizes.get(doc_id), has_text=has_text))
             except ODD as error:
                 if not isinstance(error, FormlabError):
                     error = DataBroken(f"not laid out as {title}: {error!r:.200}", where=file)
@@ -146,7 +143,7 @@ def _marked_up(path: Path, *, parser: Any) -> Reading:
     if declared is not None and next(declared.iterentities(), None) is not None:
         raise DataBroken("XML that declares entities", where=path, remedy="take them out")
     # Regions stand in the order of the groups that refer to them, each with an index.
-    order, reading, last = {}, Reading(), [math.inf]
+    order, read, sizes, last = {}, [], {}, [math.inf]
     for part in root.iterfind(".//*[@regionRef]"):
         groups = [part, *part.iterancestors()][::-1]
         order[part.get("regionRef")] = [int(number(group.get("index")) or 0) for group in groups]
@@ -156,10 +153,10 @@ def _marked_up(path: Path, *, parser: Any) -> Reading:
         lines = [(line.getparent().get("id"), line) for line in lines or _below(page, _WORDS)]
         lines.sort(key=lambda of: order.get(of[1].get("id")) or order.get(of[0], last))
         for _, line in lines:
-            reading.lines.append([_element(e, count) for e in (line, *_below(line, _WORDS))])
+            read.append([_element(e, count) for e in (line, *_below(line, _WORDS))])
         sides = [page.get(f"image{side}") or page.get(side.upper()) for side in ("Width", "Height")]
-        reading.sizes[count] = (_outline(page) or (0, 0, *map(number, sides)))[2:]
-    return reading
+        sizes[count] = (_outline(page) or (0, 0, *map(number, sides)))[2:]
+    return None, read, sizes
 
 
 def _below(element: Any, names: set[str]) -> list[Any]:
@@ -182,21 +179,21 @@ def _element(element: Any, page: int) -> Found:
 
 def _outline(element: Any) -> Box | None:
     if stated := _BOX.search(element.get("title", "")):
-        return around([stated.groups()[:2], stated.groups()[2:]])
+        return around(stated.groups())
     if (outline := element.find("{*}Coords")) is not None:
         return around(re.findall(r"(-?[0-9.]+),(-?[0-9.]+)", outline.get("points", "")))
     return _sized(*(element.get(side) for side in ("HPOS", "VPOS", "WIDTH", "HEIGHT")))
 
 
 def _tesseract(path: Path) -> Reading:
-    reading, lines = Reading(), dict[tuple[int, ...], list[Found]]()
+    sizes, lines = {}, dict[tuple[int, ...], list[Found]]()
     # Quotation marks are text in Tesseract's own files; in a table that others saved they quote.
     how = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if b"\t" in door.head(path) else {}
     for row in csv.DictReader(written(path).split("\n"), **how):
         level, page, *place = (int(float(row[name])) for name in _PLACE)
         box = _sized(*map(row.get, ("left", "top", "width", "height")))
         if level == 1:
-            reading.sizes[page] = box[2:]
+            sizes[page] = box[2:]
         elif level > 3:
             # By page, block, paragraph and line, as a table may have the rows of words alone.
             line = lines.setdefault((page, *place), [Found(page=page)])
@@ -204,7 +201,7 @@ def _tesseract(path: Path) -> Reading:
                 line[0].box = box
             elif (text := row["text"] or "").strip():
                 line.append(Found(text, box, number(row["conf"], 100), page))
-    return replace(reading, lines=[*lines.values()])
+    return None, [*lines.values()], sizes
 
 
 def _every(holders: Iterable[Any], *names: str) -> list[Any]:
@@ -251,19 +248,19 @@ def _box(place: Any) -> Box | None:
         return _sized(*map(sides.get, ("Left", "Top", "Width", "Height")))
     corners = at(place, "polygon") or at(place, "boundingPoly", "normalizedVertices") or []
     if all(isinstance(corner, dict) for corner in corners):
-        return around((corner.get("x") or 0, corner.get("y") or 0) for corner in corners)
-    return around(zip(corners[::2], corners[1::2], strict=False))
+        corners = [(corner.get("x") or 0, corner.get("y") or 0) for corner in corners]
+    return around(corners)
 
 
 def _paged(content: Any) -> Reading:
     """Lines with their words in the order of the text; entities, else the fields on the pages."""
     document = at(content, "document") or content
-    reading, pairs, text = Reading(), [], at(document, "text") or ""
+    read, sizes, pairs, text = [], {}, [], at(document, "text") or ""
     for count, page in enumerate(_every([document], "pages"), start=1):
         count = int(number(at(page, "pageNumber")) or count)
         part = partial(_part, page=count, text=text)
         # The places of Document AI are shares of a page.
-        reading.sizes[count] = number(at(page, "width")) or 1, number(at(page, "height")) or 1
+        sizes[count] = number(at(page, "width")) or 1, number(at(page, "height")) or 1
         # A line begins with its first word; words of a page without lines are those of one.
         lines = [[part(line)] for line in _every([page], "lines")] or [[part(None)]]
         lines.sort(key=lambda line: line[0].start)
@@ -271,14 +268,14 @@ def _paged(content: Any) -> Reading:
         words = map(part, _every([page], "words") + _every([page], "tokens"))
         for word in sorted(words, key=lambda word: word.start):
             lines[max(bisect(starts, word.start) - 1, 0)].append(word)
-        reading.lines += lines
+        read += lines
         for pair in _every([page], "formFields"):
             name, value = part(at(pair, "fieldName")), part(at(pair, "fieldValue"))
             tick = at(pair, "valueType") or ""
             said = tick if "checkbox" in tick else at(pair, "correctedValueText")
             value.text = said or value.text
             pairs.append((at(pair, "correctedKeyText") or name.text, value))
-    return replace(reading, values=_entities(document, "entities") or _keyed(pairs))
+    return _entities(document, "entities") or _keyed(pairs), read, sizes
 
 
 def _azure(content: Any) -> Reading:
@@ -288,7 +285,7 @@ def _azure(content: Any) -> Reading:
     for pair in _every([result], "keyValuePairs"):
         value = replace(_part(at(pair, "value")), confidence=number(at(pair, "confidence")))
         pairs.append((_part(at(pair, "key")).text, value))
-    return replace(_paged(result), values=forms if any(forms) else _keyed(pairs))
+    return forms if any(forms) else _keyed(pairs), *_paged(result)[1:]
 
 
 def _azure_field(value: Any) -> Any:
@@ -334,7 +331,7 @@ def _textract(content: Any) -> Reading:
         forms.append(_summary(expense, "SummaryFields") | ({"line_items": rows} if rows else {}))
     lines = [[*map(_part, (b, *related(b)))] for b in blocks if b.get("BlockType") == "LINE"]
     sizes = {int(block.get("Page") or 1): (1, 1) for block in (*blocks, *expenses)}
-    return Reading([form for form in forms if form], lines, sizes)
+    return [form for form in forms if form], lines, sizes
 
 
 def _summary(holder: Row, name: str) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,7 +23,7 @@ from formlab.readers import Row, answers, counted, door
 from formlab.readers.answers import BARE, IMAGES, IN_JSON, OWN, UNREAD
 from formlab.readers.sources import FRAME
 from formlab.readers.types import TYPES, FieldTypes, rule_text
-from formlab.readers.values import DOCUMENT, Stored, pieces
+from formlab.readers.values import DOCUMENT, Stored, by_text, pieces
 
 __all__ = ["corpus", "read", "splits"]
 # `form_2`, `form-p2`, `form.page 2`: the second page of `form`.
@@ -89,7 +88,7 @@ def corpora(
     flaws = Counter[str]()
     values = Stored(pieces(source, columns or {}, flaws), folder, sampled=True)
     # A document has one record more: its page.
-    numbers = batch_numbers(values.documents["n"] + 1, records or benchmarks.BATCH)
+    numbers = pl.Series(batch_numbers(values.documents["n"] + 1, records or benchmarks.BATCH))
     values.cut(values.documents.select("doc_id", name="doc_id", batch=numbers))
     declared = FieldTypes.read(types) if types is not None else FieldTypes()
     inferred = FieldTypes.inferred(values.samples, values.lists)
@@ -99,7 +98,7 @@ def corpora(
         if not any(other.startswith(f"{path}/".replace("/*", "")) for other in known):
             raise UnknownName.of("field in the types", path, inferred.fields)
     for path in inferred.fields.keys() - declared.fields.keys():
-        flaws[f"{tables.INFERRED}: {inferred.fields[path].type}"] += 1
+        flaws[f"types inferred: {inferred.fields[path].type}"] += 1
         flaws[_ODD] += inferred.odd.get(path, 0)
     types = FieldTypes(inferred.fields | declared.fields)
     all_types = {"types": msgspec.to_builtins(types.fields)}
@@ -161,10 +160,9 @@ def _records(
         raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
     mended = values.filter(is_mended)["doc_id"].n_unique()
     flaws["documents whose text was repaired to be read"] += mended
-    paths = values["path"].drop_nulls().unique(maintain_order=True)
-    of_path = partial(pl.col("path").replace_strict, paths, default=None, return_dtype=pl.String)
-    kind = pl.coalesce("kind", of_path([TYPES.get(types.of(path).type) for path in paths]))
-    meta = of_path([rule_text(declared.of(path)) for path in paths])
+    kind = by_text(values["path"], lambda path: TYPES.get(types.of(path).type))
+    kind = pl.coalesce("kind", kind)
+    meta = by_text(values["path"], lambda path: rule_text(declared.of(path)))
     is_page = pl.col("path").is_null()
     fields = values.filter(~is_page)
     fields = fields.with_columns(pl.col("value").fill_null(""), meta=meta, kind=kind)

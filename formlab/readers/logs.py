@@ -14,9 +14,9 @@ from typing import Any
 import polars as pl
 
 from formlab import benchmarks, files, metrics, readers, tables
-from formlab.errors import DataBroken, DataMissing, FormlabError
+from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.readers import ODD, Row, Source, answers, counted, samples, sources
+from formlab.readers import Row, Source, answers, counted, samples, sources
 from formlab.readers.gold import corpora
 from formlab.scoring.causes import STAGE_OF
 from formlab.scoring.evaluate import evaluate
@@ -94,26 +94,20 @@ def open_logs(
 def log_rows(source: Any, origin: Source) -> Iterator[Row]:
     """The rows of a log or of a table with a row per sample; `origin` says what was read."""
     title, read = "a table with a row per sample", partial(samples.of_table, source)
+    reader = readers.Reader("table", title, is_table, read)
     if isinstance(source, str | Path):
         origin.path = path = files.local(source)
         if not os.path.exists(path):
             raise DataMissing("no such log", where=path, remedy="check the path")
-        if not origin.columns and (reader := readers.reader_of(path, origin.corpus)):
-            title, read = reader.title, reader.read
-        elif not origin.columns and not is_table(path):
+        known = None if origin.columns else readers.reader_of(path, origin.corpus)
+        if known is None and not origin.columns and not is_table(path):
             remedy = "with --predictions FILE if this is gold; --columns doc_id=id,gold=target,"
             remedy += "value=output if it is a log; or one of: "
             remedy += "; ".join(reader.title for reader in readers.READERS.values())
             raise DataBroken("no known format of logs", where=path, remedy=remedy)
-        else:
-            origin.files.append(path)
-    try:
-        yield from read(origin)
-    except FormlabError:
-        raise
-    except (*ODD, OSError, pl.exceptions.PolarsError) as error:
-        what = f"not laid out as {title}: {type(error).__name__}: {error}"
-        raise DataBroken(what, where=origin.path, remedy="a log as it was written") from error
+        origin.files += [] if known else [path]
+        reader = known or reader
+    yield from reader.rows(origin)
 
 
 def is_table(path: Path) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
 _BLANK = re.compile(rb'<c [^>]*\bt="e"|(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>')
 _BLANKS = "error cells (#N/A, #REF! …) and formulas without a saved value, read as blank"
 _TEXTS = msgspec.json.Decoder(list[dict[str, str]])
-_parsed = partial(files.parse_json, as_written=True, once=True)
+_parsed = partial(files.parse_json, as_written=True)
 Rows = Iterator[tuple[int, Any]]  # Cells or a row by name, after the number of its first line.
 
 
@@ -169,12 +169,11 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
             value = _parsed(stream.read(), where=member.where)
         yield from _of_value(value, name, stem(name), home)
     elif form == "delimited":
-        yield from _batched(_named(_delimited(member), f"{member.where}:", notes), f"{name}:", home)
+        yield from _tabled(_delimited(member), f"{name}:", home, notes)
     elif form == "lines":
         yield from _batched(_lines(member), f"{name}:", home)
     elif form == "workbook":
-        rows = _named(_workbook(member, notes), f"{member.where}, row ", notes)
-        yield from _batched(rows, f"{name}, row ", home)
+        yield from _tabled(_workbook(member, notes), f"{name}, row ", home, notes)
     elif form == "parquet":
         try:
             source = home + name if files.is_file(member.where) else io.BytesIO(member.read())
@@ -294,7 +293,7 @@ def _header(rows: Sequence[Sequence[Any]]) -> tuple[int, set[str]]:
     return title, words[title]
 
 
-def _named(numbered: Rows, where: str, notes: Counter[str]) -> Rows:
+def _tabled(numbered: Rows, place: str, home: str, notes: Counter[str]) -> Iterator[Batch]:
     """Rows by the names in their header, without a title above it and rows of sums."""
     above = list(islice(numbered, _ABOVE))
     title, _ = _header([cells for _, cells in above])
@@ -303,25 +302,38 @@ def _named(numbered: Rows, where: str, notes: Counter[str]) -> Rows:
     # As pandas calls a column without a name.
     names = [re.sub("^Unnamed: [0-9]+$", "", name) for name in header]
     notes["columns without a name, left out"] += names.count("")
-    width = len(names)
+    width, where = len(names), f"{home}{place}"
     if twice := [name for name in names if name and names.count(name) > 1]:
         what, remedy = f"two columns are called {twice[0]!r}", "the first row names the columns"
         raise DataBroken(what, where=f"{where}{above[title][0]}", remedy=f"rename one: {remedy}")
-    documents = next((name for name in names if plain_name(name) in IDS), None)
-    for number, cells in chain(above[title + 1 :], numbered):
-        if len(cells) != width:
+    document = next((name for name in names if plain_name(name) in IDS), None)
+
+    def is_total(cells: Sequence[Any]) -> bool:
+        if len(cells) == width and "" not in cells:
+            # One that is filled in all through may be a document of that name.
+            return False
+        row = {name: cell for name, cell in zip_longest(names, cells, fillvalue="") if name}
+        return "" in row.values() and plain_name(str(row.get(document))) in _TOTALS
+
+    batch = Batch([], {name: [] for name in names if name}, home=home)
+    for some in _some(chain(above[title + 1 :], numbered)):
+        for number, cells in some:
             if any(cell != "" for cell in cells[width:]):
                 what = f"{len(cells)} cells, and {width} in the header"
                 remedy = "name each column, and quote cells with a delimiter"
                 raise DataBroken(what, where=f"{where}{number}", remedy=remedy)
-            notes["rows shorter than their header"] += len(cells) < width
-            cells = [*cells[:width], *[""] * (width - len(cells))]
-        row = {n: None if c == "" else c for n, c in zip(names, cells, strict=True) if n}
-        # One that is filled in all through may be a document of that name.
-        if None in row.values() and plain_name(str(row.get(documents))) in _TOTALS:
-            notes["rows of totals, left out"] += 1
-        else:
-            yield number, row
+        notes["rows shorter than their header"] += sum(len(cells) < width for _, cells in some)
+        kept = [row for row in some if not is_total(row[1])]
+        notes["rows of totals, left out"] += len(some) - len(kept)
+        batch.origins += [f"{place}{number}" for number, _ in kept]
+        for name, *cells in zip_longest(names, *(cells for _, cells in kept), fillvalue=""):
+            if name:
+                batch.table[name] += [None if cell == "" else cell for cell in cells]
+        if len(batch.origins) >= ROWS:
+            yield batch
+            batch = Batch([], {name: [] for name in batch.table}, home=home)
+    if batch.origins:
+        yield batch
 
 
 def _delimited(member: Member) -> Rows:

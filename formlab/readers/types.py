@@ -20,7 +20,7 @@ from formlab import files, text
 from formlab.benchmarks.corpus import meta_of
 from formlab.errors import DataBroken, UnknownName
 from formlab.readers import Row, door
-from formlab.readers.values import samples
+from formlab.readers.values import by_text, samples
 from formlab.text.values import possible_dates
 from formlab.trees import escape, pattern, pointer, unescape
 
@@ -130,10 +130,8 @@ class FieldTypes:
     @classmethod
     def inferred(cls, values: pl.DataFrame, lists: Collection[str] = ()) -> FieldTypes:
         """The types of fields by their values or `samples` of them, at `lists` those of items."""
-        paths = values["path"].drop_nulls().unique()
-        patterns = [pattern(f"{path}/0" if path in lists else path) for path in paths]
-        step = pl.col("path").replace_strict(paths, patterns, default=None, return_dtype=pl.String)
-        some = samples(values.select(step, "value"))
+        of = by_text(values["path"], lambda p: pattern(f"{p}/0" if p in lists else p))
+        some = samples(values.select(of, "value"))
         some = some.group_by("path", maintain_order=True).agg(pl.col("value").drop_nulls())
         types = {path: _type_of(known) for path, known in some.rows()}
         fields = {path: FieldType(type=name) for path, (name, _) in types.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
@@ -38,10 +38,8 @@ _SAID = ("confidence", "page", "box")
 Leaf = tuple[str, Any, Row]
 
 
-def pieces(
-    source: Any, columns: Mapping[str, str], notes: Counter[str], whole: Collection[str] = ()
-) -> Iterator[pl.DataFrame]:
-    """The values of a source, some at a time, lists as they are, JSON at `whole` paths.
+def pieces(source: Any, columns: Mapping[str, str], notes: Counter[str]) -> Iterator[pl.DataFrame]:
+    """The values of a source, some at a time, lists as they are.
 
     They are a long table: doc_id, path, value, what rows say beside it, columns of the user's own,
     origin. Values are text as it is written, such as "007"; an empty cell is null, and so is the
@@ -58,7 +56,7 @@ def pieces(
             rows = (replies.replaced(row, named, place) for row in batch.rows())
             batch.table, batch.odd = {}, dict(enumerate(rows))
         names, is_long = layout = layout or layout_of(batch, columns)
-        yield _values_of(batch, names, whole, None if is_long else first_rows)
+        yield _values_of(batch, names, None if is_long else first_rows)
     if layout is None:
         where = source if isinstance(source, str) or hasattr(source, "name") else None
         raise DataBroken("no rows", where=where, remedy="one row a value")
@@ -104,9 +102,7 @@ def _naming(name: str, columns: Sequence[str]) -> str:
     return f"--columns {name}={[*get_close_matches(name, columns, 1, 0.3), *columns, '…'][0]:.40}"
 
 
-def _values_of(
-    batch: Batch, names: Mapping[str, str], whole: Collection[str], first_rows: Row | None
-) -> pl.DataFrame:
+def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -> pl.DataFrame:
     """The values of a batch; where a row is a document `first_rows` has the origins so far."""
     beside = {name: column for name, column in names.items() if name not in _COLUMNS}
     if is_long := first_rows is None:
@@ -135,7 +131,7 @@ def _values_of(
         alone = field or "", row.get("text") if cell is None and not field else cell
         for place, cell in [alone] if is_long else _wide(row, names):
             try:
-                for path, value, more in values_in(cell, place, whole):
+                for path, value, more in values_in(cell, place):
                     source = f"{origin}#{path}" if batch.documents and place else origin
                     of_path = {"path": path, "value": value, "origin": source}
                     found.append(base | of_path | more | said)
@@ -164,10 +160,8 @@ def _plain(batch: Batch, names: Mapping[str, str]) -> tuple[pl.DataFrame, list[i
             cells = [c if type(c) is str and files.storable(c) == c else None for c in cells]
             texts[name] = pl.Series(cells, dtype=pl.String)
     rows = pl.DataFrame(texts).with_row_index("/at")
-    for name, read in {"doc_id": str.strip, "path": lambda path: pointer(path) or ""}.items():
-        known = rows[name].drop_nulls().unique()
-        plain = [*map(read, known)]
-        rows = rows.with_columns(pl.col(name).replace_strict(known, plain, default=None))
+    path = by_text(rows["path"], lambda path: pointer(path) or "")
+    rows = rows.with_columns(by_text(rows["doc_id"], str.strip), path)
     is_plain = ~pl.col("value").str.contains(_MARKS.pattern) & (pl.col("doc_id") != "")
     is_plain &= pl.col("path").is_not_null()
     is_plain = rows.select(is_plain.fill_null(value=False)).to_series()
@@ -219,11 +213,10 @@ def _member(name: str) -> tuple[str, str | None]:
     return path, subject and (subject[1] or subject[2])
 
 
-def values_in(cell: Any, path: str, whole: Collection[str] = ()) -> Iterator[Leaf]:
-    """The values in a cell, at `whole` paths as they are, each with what is said of it."""
-    cell = as_text(cell) if path in whole else cell
+def values_in(cell: Any, path: str) -> Iterator[Leaf]:
+    """The values in a cell, each with what is said of it."""
     is_text = isinstance(cell, str)
-    if type(cell) in _PLAIN or (is_text and (not _MARKS.search(cell) or path in whole)):
+    if type(cell) in _PLAIN or (is_text and not _MARKS.search(cell)):
         yield path, cell, {}
         return
     if is_text and path:
@@ -244,9 +237,7 @@ def values_of(cell: Any, path: str, said: Row) -> Iterator[Leaf]:
             continue
         members = {plain_name(name): member for name, member in leaf.items()}
         stated = {name: members[n] for name in _SAID for n in MEMBERS[name] if n in members}
-        # Four numbers, eight, or points.
-        sides = [side for _, side in leaves(stated.pop("box", ()))]
-        corners = around(zip(sides[::2], sides[1::2], strict=False)) or ()
+        corners = around(stated.pop("box", ())) or ()  # Four numbers, eight, or points.
         stated = {name: number(text) for name, text in stated.items()}
         stated |= zip(tables.BOX, corners, strict=False)
         yield from values_of(leaf[value_in(leaf)], place, stated)
@@ -337,6 +328,13 @@ def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.Data
 def store(frame: pl.DataFrame, file: Path) -> None:
     """Write a table that is read again in a moment."""
     frame.write_parquet(file, compression="lz4", statistics=False, mkdir=True)
+
+
+def by_text(texts: pl.Series, made: Callable[[str], str | None]) -> pl.Expr:
+    """What is made of each text of a column, once of those that are the same; null of null."""
+    known = texts.drop_nulls().unique()
+    all_made = [*map(made, known)]
+    return pl.col(texts.name).replace_strict(known, all_made, default=None, return_dtype=pl.String)
 
 
 def as_frame(columns: Mapping[str, Sequence[Any]], dtypes: Mapping[str, Any]) -> pl.DataFrame:

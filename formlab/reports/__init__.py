@@ -15,7 +15,7 @@ from formlab.errors import FormlabError, NotAvailable
 from formlab.reports import plan, record
 from formlab.reports.record import ReportResult
 from formlab.show import progress
-from formlab.workers import Lost, cores, each
+from formlab.workers import LOST, cores, each
 
 __all__ = ["ReportResult", "build", "build_manifest"]
 
@@ -114,8 +114,7 @@ for formlab's own
             count = min(count, len(changed)) if isinstance(count, int) else count
             for report, result in each(work, changed, workers=count) if changed else ():
                 # A process that dies takes no other report with it.
-                is_lost = isinstance(result, Lost)
-                results[report.name] = _failed(report, result.reason) if is_lost else result
+                results[report.name] = _failed(report, LOST) if result is LOST else result
                 bars.update(bar, advance=1)
     # What processes that were killed left, in this build too.
     files.sweep(out.rglob(".*.part"))

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import date as Date  # noqa: N812 - as in `text.values`
 from decimal import Decimal
 from functools import lru_cache
-from itertools import combinations, groupby, product
+from itertools import chain, combinations, product
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
+from formlab.text import read_as
 from formlab.text.normalise import UNITS, WORDS
-from formlab.text.values import Days, Moment, possible_dates
+from formlab.text.values import Moment, possible_dates
 
 # Longer texts are compared by what they contain, not letter by letter.
 LONGEST = 2_000
@@ -25,7 +26,7 @@ _PART = 85
 _TELLING, _UNLIKE = 5, 0.2
 _DIGIT, _DIGITS = re.compile(r"[0-9]"), re.compile(r"[0-9]+")
 _NOT_LETTER, _NOT_WORD = re.compile(r"[\W\d_]+"), re.compile(r"[\W_]+")
-_NOT_PLAIN, _PROSE = re.compile(r"[^\w\s]"), re.compile(r"[,;:]\s")
+_FIGURES, _GAP, _PROSE = re.compile(r"\d*"), re.compile(r"([\W_]+)"), re.compile(r"[,;:]\s")
 _MARK = re.compile(r"[☐☑☒✓✔✗✘□■▢▣○●◯◉◻◼⬜⬛▪•]|\[[ xX✓]?\]")
 # What a mark, or the empty box of one, is read as.
 _MARK_AS = frozenset("xv/√+*0oqdc口ロd✓□l|il1j[]")
@@ -104,18 +105,10 @@ def _values(gold: str, pred: str) -> str | None:
     return _dates(gold, pred) if is_date else None
 
 
-# A pair is compared as numbers more than once.
-@lru_cache(maxsize=16)
 def _numbers(gold: str, pred: str) -> tuple[Decimal, Decimal] | None:
-    first = _number(gold)
-    second = None if first is None else _number(pred)
-    return None if first is None or second is None else (first, second)
-
-
-def _number(value: str) -> Decimal | None:
-    plain = text.number(value)
-    amount = text.money(value) if plain is None else None
-    return amount.amount if amount else plain
+    first = read_as("number", gold)
+    second = read_as("number", pred) if first else None
+    return (first.amount, second.amount) if second else None
 
 
 def _other_unit(gold: str, pred: str) -> bool:
@@ -126,8 +119,7 @@ def _other_unit(gold: str, pred: str) -> bool:
     changed = {
         affix.strip(" .,:").casefold()
         for pair in zip(*(amount.group("before", "after") for amount in amounts), strict=True)
-        if pair[0] != pair[1]
-        and any(part(pair[0]) != part(pair[1]) for part in (letters, _symbols))
+        if any(part(pair[0]) != part(pair[1]) for part in (letters, _symbols))
         for affix in pair
     } - {""}
     if not changed or not all(map(_is_unit, changed)):
@@ -145,15 +137,15 @@ def _is_unit(word: str) -> bool:
 
 
 def _symbols(value: str) -> str:
-    signs = _NOT_PLAIN.findall(value)
-    return "".join(sign for sign in signs if sign in "%‰°" or unicodedata.category(sign) == "Sc")
+    return "".join(c for c in value if c in "%‰°" or unicodedata.category(c) == "Sc")
 
 
 def _dates(gold: str, pred: str) -> str | None:
-    first, second = possible_dates(gold), possible_dates(pred)
-    if _has_time(first) != _has_time(second):
+    sides = [possible_dates(value) for value in (gold, pred)]
+    if not all(any(isinstance(day, Moment) and day.time for day in chain(*of)) for of in sides):
         # A day with its hour is that day.
-        first, second = ([tuple(map(_day, days)) for days in side] for side in (first, second))
+        sides = [[tuple(map(_day, days)) for days in side] for side in sides]
+    first, second = sides
     if first == second[::-1] and first[0] != first[1] and all(first):
         return "date_order"
     days = [{*month_first, *day_first} for month_first, day_first in (first, second)]
@@ -164,10 +156,6 @@ def _dates(gold: str, pred: str) -> str | None:
     # Where the month is a word, no mark between numbers says which of them it is.
     same = separators(gold) == separators(pred) or not letters(gold).isdigit()
     return "punctuation" if same and letters(gold) == letters(pred) else "date_format"
-
-
-def _has_time(side: Iterable[Days]) -> bool:
-    return any(isinstance(day, Moment) and day.time for days in side for day in days)
 
 
 def _day(day: Date | Moment) -> Date | Moment:
@@ -195,38 +183,31 @@ def _same_letters(gold: str, pred: str) -> str | None:
     return "unit" if unit else "punctuation"
 
 
-def separators(value: str) -> dict[int, str]:
+def separators(value: str) -> dict[int, tuple[str, int]]:
     """What stands between two digits, by the count of letters and digits before it.
 
-    A comma with a space behind it is of the sentence and separates no digits.
+    With each mark goes the number of digits behind it. A comma with a space behind it is of the
+    sentence and separates no digits.
 
     >>> separators("27/03 a-1"), separators("1 200")
-    ({2: '/'}, {})
+    ({2: ('/', 2)}, {})
     """
-    marks: dict[int, str] = {}
-    count, last, gap = 0, "", ""
-    for char in value:
-        if not char.isalnum():
-            gap += char
-            continue
-        mark = "".join(_PROSE.sub("", gap).split())
-        if mark and char.isdigit() and last.isdigit():
-            marks[count] = mark
-        count, last, gap = count + len(letters(char)), char, ""
+    words = _GAP.split("".join(_PROSE.sub("", value).split()))
+    marks, count = {}, 0
+    for before, mark, after in zip(words[::2], words[1::2], words[2::2], strict=False):
+        count += len(letters(before))
+        if before[-1:].isdigit() and after[:1].isdigit():
+            marks[count] = mark, _FIGURES.match(after).end()
     return marks
 
 
 def _grouping(value: str, places: Iterable[int]) -> bool:
     """Whether what stands at `places` groups the thousands of a number."""
-    marks, plain = separators(value), letters(value)
-    bounds = sorted({*marks, *(m.start() for m in re.finditer(r"(?<=\d)\D", plain)), len(plain)})
-    for place in places:
-        after = next((bound for bound in bounds if bound > place), len(plain))
-        if marks[place] not in (",", "'", ".") or after - place != 3:
-            return False
+    marks = separators(value)
     # A dot with three digits behind it is decimal, unless more follow.
-    several = list(marks.values()).count(".") > 1
-    return several or all(marks[place] != "." for place in places)
+    dots = [mark for mark, _ in marks.values()].count(".")
+    groups = {(sign, 3) for sign in (",", "'", *("." if dots > 1 else ""))}
+    return all(marks[place] in groups for place in places)
 
 
 def _other_writing(gold: str, pred: str) -> str | None:
@@ -257,7 +238,7 @@ def _misread(gold: str, pred: str) -> str:
         named = _NOT_LETTER.sub("", first), _NOT_LETTER.sub("", second)
         months = "" in named or named[0] == named[1]
         return "digit" if months and _few_changes(*map(str, dates)) else "other_value"
-    if all(_alike(*run) for run in _changes(first, second)):
+    if _look_alike(first, second):
         return "lookalike"
     if figures or _numbers(gold, pred):
         count = len(_DIGIT.findall(first))
@@ -331,14 +312,14 @@ def _in_order(fragment: Iterable[str], whole: Iterable[str]) -> bool:
     return all(part in left for part in fragment)
 
 
-def _changes(gold: str, pred: str) -> Iterator[tuple[str, str]]:
-    """The runs of characters that differ, gold beside prediction."""
-    codes = Levenshtein.opcodes(gold, pred)
-    for is_equal, run in groupby(codes, key=lambda code: code.tag == "equal"):
-        run = list(run)
-        if not is_equal:
-            first, last = run[0], run[-1]
-            yield gold[first.src_start : last.src_end], pred[first.dest_start : last.dest_end]
+def _look_alike(gold: str, pred: str) -> bool:
+    """Whether each run of characters that differs may be read as the other."""
+    start = end = 0
+    for at, place, size in Levenshtein.opcodes(gold, pred).as_matching_blocks():
+        if not _alike(gold[start:at], pred[end:place]):
+            return False
+        start, end = at + size, place + size
+    return True
 
 
 def _alike(first: str, second: str) -> bool:

@@ -6,7 +6,6 @@ wrong, of the documents whose gold it is, and how far dates and numbers are off.
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -100,16 +99,18 @@ def _hash(value: str) -> pl.Expr:
 
 def _found(parts: Sequence[pl.LazyFrame]) -> pl.DataFrame:
     """Document, hash of path and answer, and the cause told, of every case that gets another."""
-    whole = pl.col("level").is_in(WHOLE_LEVELS)
+    whole, document = pl.col("level").is_in(WHOLE_LEVELS), pl.col("doc_id")
     fields = [part.filter(~whole).drop_nulls(["path", "gold"]) for part in parts]
-    pieces = [_wrong(part) for part in fields]
-    wrong = pl.concat([piece for piece in pieces if piece.height] or pieces)
-    count = sum(part.select(pl.col("doc_id").n_unique()).collect().item() for part in parts)
-    others = _other_document(wrong, fields, count)
+    wrong = pl.concat(map(_wrong, fields))
+    if wrong.is_empty():
+        return wrong.select(*_KEY, told=pl.lit(None, pl.String))
+    # Whose gold at its path each wrong answer is.
+    golds = pl.concat(part.select(owner=document, at=_hash("gold")) for part in fields)
+    golds = golds.join(wrong.lazy(), on="at", how="semi").unique().collect(engine="streaming")
+    count = sum(part.select(document.n_unique()).collect().item() for part in parts)
+    others = _other_document(wrong, golds, count).with_columns(told=pl.lit(OTHER_DOCUMENT))
     shifted = _offsets(wrong.join(others, on=_KEY, how="anti"))
-    others = others.with_columns(told=pl.lit(OTHER_DOCUMENT))
-    shifted = shifted.with_columns(told=pl.lit(OFFSET))
-    return pl.concat([others, shifted]).unique(_KEY, keep="first")
+    return pl.concat([others, shifted.with_columns(told=pl.lit(OFFSET))])
 
 
 def _wrong(part: pl.LazyFrame) -> pl.DataFrame:
@@ -131,45 +132,30 @@ def _wrong(part: pl.LazyFrame) -> pl.DataFrame:
     ).hstack(pl.DataFrame(shifts, schema=dict.fromkeys(_SHIFTS, pl.Float64), orient="row"))
 
 
-def _other_document(
-    wrong: pl.DataFrame, fields: Sequence[pl.LazyFrame], count: int
-) -> pl.DataFrame:
+def _other_document(wrong: pl.DataFrame, golds: pl.DataFrame, count: int) -> pl.DataFrame:
     """The answers that are the gold of another of `count` documents at their path."""
-    telling, document = wrong.filter("telling"), pl.col("doc_id")
-    asked = telling.select("at").unique().lazy()
-    owners = pl.DataFrame(schema={"at": pl.UInt64, "owner": pl.String, "owners": pl.UInt32})
-    for part in fields if telling.height else ():
-        golds = part.select("doc_id", at=_hash("gold")).join(asked, on="at", how="semi")
-        own = golds.group_by("at").agg(owner=document.min(), owners=document.n_unique()).collect()
-        # Documents are whole within a part, so that their numbers add up.
-        both = pl.concat([owners, own.cast(owners.schema)]).group_by("at")
-        owners = both.agg(pl.col("owner").min(), pl.col("owners").sum())
-    known = telling.join(owners, on="at").filter(pl.col("owner") != document)
+    telling, owner = wrong.filter("telling"), pl.col("owner")
+    owners = golds.group_by("at").agg(owner.min(), owners=pl.len())
+    known = telling.join(owners, on="at").filter(owner != pl.col("doc_id"))
     placed = pl.col("cause").is_in(_IN_PLACE) | pl.col("pattern").str.contains("*", literal=True)
     alone = known.filter(~pl.col("alike"), ~placed, pl.col("owners") <= max(1, _RARE * count))
     votes = known.filter(pl.col("owners") == 1).group_by("doc_id", "owner").len("votes")
     sources = votes.join(telling.group_by("doc_id").len("errors"), on="doc_id")
     half = pl.col("votes") >= _HALF * pl.col("errors")
-    sources = sources.filter(pl.col("votes") >= _VOTES, half).select("doc_id", "owner")
-    found = [alone.select(_KEY)]
-    for part in fields if sources.height else ():
-        golds = part.select(owner="doc_id", at=_hash("gold"))
-        own = golds.join(sources.lazy(), on="owner").collect()
-        found.append(wrong.join(own, on=_KEY, how="semi").select(_KEY))
-    return pl.concat(found).unique()
+    sources = sources.filter(pl.col("votes") >= _VOTES, half)
+    # Of such a document all is, short values as well.
+    copied = wrong.join(golds.join(sources, on="owner"), on=_KEY, how="semi")
+    return pl.concat([alone.select(_KEY), copied.select(_KEY)]).unique()
 
 
 def _offsets(wrong: pl.DataFrame) -> pl.DataFrame:
     """The answers that are off by what most wrong ones of their kind, or at their path, are."""
-    found = [wrong.select(_KEY).clear()]
-    for shift, group in itertools.product(_SHIFTS, ("kind", "pattern")):
-        off = wrong.filter(pl.col(shift).is_not_null() & (pl.col(shift) != 0))
-        counts = off.group_by(group, shift).agg(
-            n=pl.len(), docs=pl.col("doc_id").n_unique(), golds=pl.col("own").n_unique()
-        )
-        counts = counts.with_columns(of=pl.col("n").sum().over(group))
+    off = wrong.unpivot(_SHIFTS, index=[*_KEY, "kind", "pattern", "own"], value_name="shift")
+    off, found = off.drop_nulls("shift").filter(pl.col("shift") != 0), []
+    for group in ("kind", "pattern"):
+        same = ["variable", group, "shift"]
+        cases, alike = pl.len().over(same[:2]), pl.len().over(same)
         # One value misread alike everywhere is no offset.
-        several = (pl.col("docs") >= _DOCUMENTS) & (pl.col("golds") >= _DOCUMENTS)
-        same = counts.filter(pl.col("n") >= _CASES, several, pl.col("n") >= pl.col("of") / 2)
-        found.append(off.join(same, on=[group, shift], how="semi").select(_KEY))
-    return pl.concat(found).unique()
+        several = pl.col("doc_id", "own").n_unique().over(same) >= _DOCUMENTS
+        found.append(off.filter(alike >= _CASES, alike >= cases / 2, pl.all_horizontal(several)))
+    return pl.concat(found).select(_KEY).unique()

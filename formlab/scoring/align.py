@@ -12,8 +12,7 @@ judged at L2.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -22,7 +21,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from formlab import tables, text
-from formlab.metrics.metric import assign
+from formlab.metrics import assign
 from formlab.scoring import rules
 from formlab.scoring.causes import causes
 from formlab.scoring.whole import Words
@@ -44,8 +43,8 @@ _LONGEST_LABEL, _TAIL = 200, 800
 _LARGEST = 8_000_000
 _NOT_WORD, _NUMBER = re.compile(r"[\W_]+"), re.compile(r"#\d+\Z")
 _alike = partial(process.cdist, scorer=Levenshtein.normalized_similarity, dtype=np.float64)
-# The place of a gold and of a predicted field, and their similarity.
-Pair = tuple[int, int, float]
+# The places of a gold and of a predicted field, and their similarity.
+_PAIRS = {"row": pl.UInt32, "other": pl.UInt32, "match": pl.Float64}
 
 
 def match(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float = LEAST) -> pl.DataFrame:
@@ -63,74 +62,70 @@ def match(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float = LEAST) -> pl
     >>> match(gold, pred, least=0.9).height
     0
     """
-    claims = pred.partition_by("doc_id", as_dict=True, maintain_order=True)
-    stages = (_same_path, partial(_most_alike, least=least), _same_value)
-    rows: list[tuple[str, str, str, float]] = []
-    for key, fields in gold.group_by("doc_id", maintain_order=True):
-        if key not in claims:
-            continue
-        sides = [side.with_row_index("row") for side in (fields, claims[key])]
-        found: list[Pair] = []
-        for stage in stages:
-            left = [
-                side.filter(~pl.col("row").is_in([pair[n] for pair in found]))
-                for n, side in enumerate(sides)
-            ]
-            if all(side.height for side in left):
-                row, other = (side["row"] for side in left)
-                found += [(row[i], other[j], alike) for i, j, alike in stage(*left)]
-        paths = fields["path"], claims[key]["path"]
-        rows += [(str(key[0]), paths[0][i], paths[1][j], alike) for i, j, alike in sorted(found)]
-    schema = tables.schema("doc_id path pred_path match:number")
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    sides = gold.with_row_index("row"), pred.with_row_index("other")
+    pairs = pl.DataFrame(schema=_PAIRS)
+    for stage in (_same_path, partial(_most_alike, least=least), _same_value):
+        anti = {"how": "anti", "maintain_order": "left"}
+        left = (side.join(pairs, on=side.columns[0], **anti) for side in sides)
+        pairs = pl.concat([pairs, stage(*left)])
+    both = sides[0].select("row", "doc_id", "path").join(pairs, on="row", maintain_order="left")
+    both = both.join(sides[1].select("other", pred_path="path"), on="other", maintain_order="left")
+    return both.select("doc_id", "path", "pred_path", "match")
+
+
+def _with_plain(fields: pl.DataFrame, column: str, function: Callable[[str], str]) -> pl.DataFrame:
+    values = fields[column].fill_null("").map_elements(function, return_dtype=pl.String)
+    return fields.with_columns(plain=values)
 
 
 def _plain(value: str) -> str:
     return text.normalise(value, text.LADDER_STEPS)
 
 
-def _paths(fields: pl.DataFrame) -> list[str]:
-    plain = (_plain(path[-_TAIL:]) for path in fields["path"])
-    return [path.replace(" /", "/").replace("/ ", "/") for path in plain]
+def _plain_path(path: str) -> str:
+    return _plain(path[-_TAIL:]).replace(" /", "/").replace("/ ", "/")
 
 
-def _same_path(gold: pl.DataFrame, pred: pl.DataFrame) -> list[Pair]:
-    free: dict[str, list[int]] = defaultdict(list)
-    for place, path in enumerate(_paths(pred)):
-        free[path].append(place)
-    places = ((place, free[path]) for place, path in enumerate(_paths(gold)) if path in free)
-    return [(place, others.pop(0), 1.0) for place, others in places if others]
+def _same_path(gold: pl.DataFrame, pred: pl.DataFrame) -> pl.DataFrame:
+    """The fields of equal paths; where several have one, each by its turn."""
+    sides = (_with_plain(side, "path", _plain_path) for side in (gold, pred))
+    turn = pl.int_range(pl.len()).over("doc_id", "plain")
+    gold, pred = (side.with_columns(turn=turn) for side in sides)
+    return gold.join(pred, on=["doc_id", "plain", "turn"]).select("row", "other", match=1.0)
 
 
-def _most_alike(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float) -> list[Pair]:
+def _most_alike(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float) -> pl.DataFrame:
     """The fields whose labels, groups and boxes are most alike in all."""
-    frames = gold, pred.head(_LARGEST // gold.height)
-    paths = [[path.rpartition("/") for path in _paths(frame)] for frame in frames]
-    # A number behind a label tells equal ones apart.
-    labels = ([_NUMBER.sub("", path[2])[:_LONGEST_LABEL] for path in side] for side in paths)
-    groups = ([path[0][-_LONGEST_LABEL:] for path in side] for side in paths)
-    alike = _with_boxes(0.75 * _alike(*labels) + 0.25 * _alike(*groups), *frames)
-    return [(*pair, float(alike[pair])) for pair in assign(alike, least=least)]
+    rows, claims = [], pred.partition_by("doc_id", as_dict=True)
+    for key, fields in gold.partition_by("doc_id", as_dict=True).items():
+        if key not in claims:
+            continue
+        frames = fields, claims[key].head(_LARGEST // fields.height)
+        paths = [[_plain_path(path).rpartition("/") for path in of["path"]] for of in frames]
+        # A number behind a label tells equal ones apart.
+        labels = ([_NUMBER.sub("", path[2])[:_LONGEST_LABEL] for path in side] for side in paths)
+        groups = ([path[0][-_LONGEST_LABEL:] for path in side] for side in paths)
+        alike = _with_boxes(0.75 * _alike(*labels) + 0.25 * _alike(*groups), *frames)
+        names = fields["row"], frames[1]["other"]
+        rows += [(names[0][i], names[1][j], alike[i, j]) for i, j in assign(alike, least=least)]
+    return pl.DataFrame(rows, schema=_PAIRS, orient="row")
 
 
-def _same_value(gold: pl.DataFrame, pred: pl.DataFrame) -> list[Pair]:
+def _same_value(gold: pl.DataFrame, pred: pl.DataFrame) -> pl.DataFrame:
     """The fields whose value no other of their side has."""
-    places = []
-    for side in (gold, pred):
-        values = [_plain(value or "") for value in side["value"]]
-        counts = Counter(values)
-        places.append({value: n for n, value in enumerate(values) if counts[value] == 1})
-    labels = [_words(path.rpartition("/")[2]) for path in gold["path"]]
-    found = []
-    for value in places[0].keys() & places[1].keys():
-        place, other = (side[value] for side in places)
-        if len(value) >= _LEAST_VALUE and text.checked(value) is None:
-            name = _words(pred["path"][other])
+    key, rows = ["doc_id", "plain"], []
+    labels = dict(gold.group_by("doc_id").agg("path").iter_rows())
+    sides = (_with_plain(side, "value", _plain) for side in (gold, pred))
+    gold, pred = (side.filter(pl.len().over(key) == 1) for side in sides)
+    for row in gold.join(pred, on=key, suffix="_pred").iter_rows(named=True):
+        if len(row["plain"]) >= _LEAST_VALUE and text.checked(row["plain"]) is None:
+            name = _words(row["path_pred"])
+            words = {path: _words(path.rpartition("/")[2]) for path in labels[row["doc_id"]]}
             # The share of a gold label's words that stand in the predicted name.
-            shares = [len(label & name) / max(len(label), 1) for label in labels]
-            if shares[place] >= max(shares):
-                found.append((place, other, 1.0))
-    return found
+            shares = {path: len(of & name) / max(len(of), 1) for path, of in words.items()}
+            if shares[row["path"]] >= max(shares.values()):
+                rows.append((row["row"], row["other"], 1.0))
+    return pl.DataFrame(rows, schema=_PAIRS, orient="row")
 
 
 def _words(name: str) -> set[str]:
@@ -145,11 +140,11 @@ def _with_boxes(alike: np.ndarray, gold: pl.DataFrame, pred: pl.DataFrame) -> np
     first, second = boxes[0][:, None], boxes[1][None]
     low, high = np.maximum(first, second)[..., :2], np.minimum(first, second)[..., 2:]
     inside = np.clip(high - low, 0, None).prod(-1)
-    areas = [np.clip(box[..., 2:] - box[..., :2], 0, None).prod(-1) for box in (first, second)]
-    union = areas[0] + areas[1] - inside
+    areas = [np.clip(of[:, 2:] - of[:, :2], 0, None).prod(-1) for of in boxes]
+    union = np.add.outer(*areas) - inside
     overlap = np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
     pages = (frame["page"].cast(pl.Int64).fill_null(1).to_numpy() for frame in (gold, pred))
-    overlap = np.where(np.equal.outer(*pages), overlap, 0.0)
+    overlap *= np.equal.outer(*pages)
     return np.where(np.isnan(inside), alike, 0.5 * alike + 0.5 * overlap)
 
 
@@ -251,15 +246,9 @@ def rungs(
     orders: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
     """`text.ladders` of the columns `gold`, `pred`, ``kind`` and ``accepted`` of cases."""
-    # What is equal as it is needs no reading, and most cases are.
-    is_equal = (cases[gold] == cases[pred]).fill_null(value=False)
-    odd = (cases[gold] != cases[pred]).fill_null(value=False).arg_true()
-    columns = (cases[name].gather(odd).to_list() for name in (gold, pred, "kind", "accepted"))
-    written = orders and [*map(orders.get, cases["doc_id"].gather(odd))]
-    found = text.ladders(*columns, threshold=threshold, orders=written or None)
-    all_rungs = pl.DataFrame({name: is_equal.cast(kind) for name, kind in found.schema.items()})
-    all_rungs = all_rungs.with_columns(ambiguous=pl.lit(value=False))
-    return pl.DataFrame([all_rungs[name].scatter(odd, found[name]) for name in found.columns])
+    columns = (cases[name].to_list() for name in (gold, pred, "kind", "accepted"))
+    written = orders and [*map(orders.get, cases["doc_id"])]
+    return text.ladders(*columns, threshold=threshold, orders=written or None)
 
 
 def rights(cases: pl.DataFrame, rung: str, *, threshold: float) -> pl.Series:

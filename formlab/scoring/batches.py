@@ -27,7 +27,8 @@ NOTES = (UNANSWERED, LEFT_OUT)
 
 
 def batches(
-    gold: Iterable[Corpus],
+    first: list[Corpus],
+    others: Iterator[Corpus],
     predictions: Any,
     folder: Path,
     *,
@@ -35,13 +36,11 @@ def batches(
     name: str | None,
     fallback: str | None,
 ) -> tuple[Corpus, Predictions]:
-    """Gold and predictions in parts of the same documents, the last of which may be strangers."""
-    corpora = iter(gold)
-    first = list(itertools.islice(corpora, 2))
+    """Gold, `first` and the `others`, and predictions in parts; the last may be of strangers."""
     if is_one := len(first) == 1:
         corpus = replace(first[0])
     else:
-        corpus, places = _written(itertools.chain(first, corpora), folder)
+        corpus, places = _written(itertools.chain(first, others), folder)
     found, is_run = predictions, readers.is_run(predictions)
     is_path, is_made = isinstance(found, Path), isinstance(found, Predictions) or callable(found)
     if is_run:
@@ -168,8 +167,7 @@ def _named(names: list[str], documents: Path | Iterable[str], where: str) -> lis
         places = dict.fromkeys(documents, where)
     if not places:
         raise DataBroken("no document is listed", where=where, remedy="one doc_id a line")
-    known = set(names)
-    if strange := [name for name in places if name not in known]:
+    if strange := list(places.keys() - {*names}):
         raise UnknownName.of("document", strange[0], names, where=places[strange[0]])
     return [name for name in names if name in places]
 

@@ -8,8 +8,9 @@ import dataclasses
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,7 +18,6 @@ from typing import Any
 import polars as pl
 
 from formlab import benchmarks, tables
-from formlab import workers as processes
 from formlab.benchmarks.corpus import cut, none_read
 from formlab.errors import FormlabError, TableBroken, UnknownName
 from formlab.files import local
@@ -36,6 +36,7 @@ from formlab.scoring.tasks._kit import Scoring, TaskScores, score_table
 from formlab.scoring.tasks.documents import own_scores
 from formlab.scoring.whole import Whole, by_corpus
 from formlab.show import progress
+from formlab.workers import LOST, each, processes
 
 THRESHOLD = 0.8  # Similarity from which on the rung `fuzzy` of the ladder holds.
 STRANGE = "predicted documents that are not in the corpus"
@@ -112,10 +113,15 @@ def evaluate(
                 given = {"images": images, "types": types, "columns": of_gold}
                 gold = corpora(gold, workplace / "own", **given)
             named = {"columns": columns or {}, "name": name, "fallback": fallback}
-            both = batches(gold, predictions, workplace, **named)
-            is_stored = out is not None or bool(both[0]._scans)
-            how = {"mode": mode, "reader": reader, "out": new if is_stored else None}
-            evaluation = _scored(*both, documents, workers, **how)
+            first = list(islice(gold, 2))
+            is_spread = len(first) > 1 and not isinstance(workers, str) and workers > 1
+            # Processes start while the rest is read.
+            with processes(workers, know_batch) if is_spread else nullcontext() as pool:
+                both = batches(first, gold, predictions, workplace, **named)
+                is_stored = out is not None or bool(both[0]._scans)
+                how = {"mode": mode, "reader": reader, "out": new if is_stored else None}
+                run = partial(each, workers=workers, pool=pool)
+                evaluation = _scored(*both, documents, run, **how)
             shutil.rmtree(workplace, ignore_errors=True)
         if not is_stored:
             return evaluation
@@ -140,7 +146,7 @@ def _sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str
 
 
 def _scored(
-    corpus: Corpus, predictions: Predictions, documents: Any, workers: Any, *, mode: Any, **how: Any
+    corpus: Corpus, predictions: Predictions, documents: Any, run: Any, *, mode: Any, **how: Any
 ) -> Evaluation:
     """The evaluation of all batches; without tables where it is saved in the folder `out`."""
     benchmark = benchmarks.get(corpus.benchmark)
@@ -157,13 +163,13 @@ def _scored(
     # Facts of the whole are not sent along with every part.
     gold = corpus.parts(flaws={}, sources={}, unreadable={})
     jobs = list(enumerate(zip(gold, predictions.parts(notes={}, sources={}), strict=True)))
-    facts = _results("reading", partial(know_batch, how=how), jobs, workers)
+    facts = _results("reading", partial(know_batch, how=how), jobs, run)
     wholes, strange = [whole for whole, _ in facts], [row for _, rows in facts for row in rows]
     if not any(whole and whole.answers.height for whole in wholes):
         raise unmatched(corpus, predictions, strange, names)
     jobs = [job for job, whole in zip(jobs, wholes, strict=True) if whole]
     score = partial(score_batch, whole=Whole.together(filter(None, wholes)), how=how)
-    scored = _results("scoring", score, jobs, workers)
+    scored = _results("scoring", score, jobs, run)
     notes = Counter(predictions.notes) + Counter(left_out) + Counter({STRANGE: len(strange)})
     notes += Counter({f"gold: {name}": count for name, count in corpus.flaws.items()})
     notes += sum((Counter(part.notes) for part in scored), Counter())
@@ -177,20 +183,16 @@ def _scored(
     return evaluation
 
 
-def _results(
-    text: str, function: Callable[[Batch], Any], jobs: list[Batch], workers: int | str
-) -> list[Any]:
+def _results(text: str, function: Callable[[Batch], Any], jobs: list[Batch], run: Any) -> list[Any]:
     """The results for batches, in their order; how many are done is shown."""
-    if len(jobs) == 1 and isinstance(workers, int):
+    if len(jobs) == 1 and not isinstance(run.keywords["workers"], str):
         return [function(job) for job in jobs]
     results: dict[int, Any] = {}
     with progress("batches") as bar:
         task = bar.add_task(text, total=len(jobs))
-        several = workers if isinstance(workers, str) else min(workers, len(jobs))
-        for (number, _), result in processes.each(function, jobs, workers=several):
-            if isinstance(result, processes.Lost):
-                what = f"batch {number} ended its process twice: {result.reason}"
-                raise FormlabError(what, remedy="fewer --workers, so that each has more memory")
+        for (number, _), result in run(function, jobs):
+            if result is LOST:
+                raise FormlabError(f"batch {number}: {LOST}", remedy="more memory, fewer --workers")
             results[number] = result
             bar.update(task, advance=1)
     return [results[number] for number in sorted(results)]

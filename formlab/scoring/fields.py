@@ -17,13 +17,12 @@ characters stand evenly over its box. A field's words are joined row by row.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from formlab import tables
 from formlab.errors import UnknownName
 from formlab.scoring.align import with_read
 from formlab.scoring.whole import Whole
@@ -42,7 +41,11 @@ READERS = tuple(_RULES)
 _CELLS, _ENOUGH = 2_000_000, 400
 # How much a step along a row weighs against one across rows.
 _AHEAD = 0.2
-_WORD = re.compile(r"\S+")
+# A width or height of at least this much can be divided by.
+_THIN = 1e-9
+# White space as `str.split` has it, and runs of it or of what is seen.
+_SEEN, _ENDS = r"[^\s\x1c-\x1f]", r"^[\s\x1c-\x1f]+|[\s\x1c-\x1f]+$"
+_RUN = rf"{_SEEN}+|[\s\x1c-\x1f]+"
 _BOXES = pl.col(BOX).cast(pl.Float64)
 _PLACED = pl.all_horizontal(_BOXES.is_finite())
 
@@ -113,122 +116,103 @@ def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READE
     >>> row["pred"], row["readings"]
     ('Ada', ['Ada', 'Ada'])
     """
-    names, rows = (reader, *others(reader)), []
+    names, rows, at = (reader, *others(reader)), [], ["doc_id", "page"]
     number = pl.col("page").cast(pl.Int64).fill_null(1)
-    seen = seen.with_columns(number).partition_by("doc_id", "page", as_dict=True)
-    placed = fields.with_columns(number).filter(_PLACED)
+    fields, seen = fields.with_columns(number), seen.with_columns(number)
+    pages = (words := _words(seen)).partition_by(at, as_dict=True)
+    placed = fields.filter(_PLACED).join(seen, on=at, how="semi", maintain_order="left")
     is_line = pl.col("kind").eq_missing("line").alias("line")
-    layers = ["doc_id", "page", *([is_line] if "kind" in placed.columns else [])]
-    for key, group in placed.group_by(layers, maintain_order=True):
-        if (at := key[:2]) in seen:
-            page, boxes = _Words.of(seen[at]), group.select(_BOXES).to_numpy()
-            by_field = zip(*(_pieces(name, boxes, page) for name in names), strict=True)
-            for path, box, pieces in zip(group["path"].to_list(), boxes, by_field, strict=True):
-                main, *rest = (page.joined(some, box[3] - box[1]) for some in pieces)
-                rows.append((at[0], path, at[1], *main, [other[0] for other in rest]))
-    schema = {"doc_id": pl.String, "path": pl.String, "pred_page": pl.Int64, "pred": pl.String}
-    schema |= {"confidence": pl.Float64} | {f"pred_{side}": pl.Float64 for side in BOX}
-    return pl.DataFrame(rows, schema=schema | {"readings": pl.List(pl.String)}, orient="row")
+    layers = [*at, *([is_line] if "kind" in placed.columns else [])]
+    for (doc_id, page, *_), group in placed.group_by(layers, maintain_order=True):
+        of_page = pages.get((doc_id, page), words.clear())
+        texts, boxes = of_page["text"].to_list(), group.select(_BOXES).to_numpy()
+        of_words = of_page.select(BOX).to_numpy(), texts, of_page["confidence"].to_numpy()
+        pieces = _pieces(boxes, *of_words[:2])
+        by_field = zip(*(pieces[name] for name in names), strict=True)
+        for path, box, read in zip(group["path"].to_list(), boxes, by_field, strict=True):
+            main, *rest = (_joined(some, *of_words, box[3] - box[1]) for some in read)
+            rows.append((doc_id, path, page, *main, [other[0] for other in rest]))
+    schema = tables.schema("doc_id path pred_page:int pred confidence:number")
+    schema |= {f"pred_{side}": pl.Float64 for side in BOX} | {"readings": pl.List(pl.String)}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-@dataclass
-class _Words:
-    """The words of a page: texts, boxes of shape (n, 4), how sure each is."""
-
-    texts: list[str]
-    boxes: np.ndarray
-    certain: np.ndarray
-
-    def __post_init__(self) -> None:
-        self.centres = (self.boxes[:, :2] + self.boxes[:, 2:]) / 2
-        self.sizes = np.maximum(self.boxes[:, 2:] - self.boxes[:, :2], 1e-9)
-
-    @classmethod
-    def of(cls, seen: pl.DataFrame) -> _Words:
-        if (seen["kind"] == "word").any():
-            seen = seen.filter(pl.col("kind") == "word")
-        seen = seen.filter(_PLACED)
-        texts, places, edges = [], [], []
-        for index, value in enumerate(seen["value"].to_list()):
-            spans = [match.span() for match in _WORD.finditer(value or "")]
-            texts += [value[first:last] for first, last in spans]
-            places += [index] * len(spans)
-            # White space at the ends has no ink: the box begins with the first character that has.
-            start = spans[0][0] if spans else 0
-            edges += [(first - start, last - start, spans[-1][1] - start) for first, last in spans]
-        boxes = seen.select(_BOXES).to_numpy()[places]
-        first, last, length = np.array(edges, dtype=float).reshape(-1, 3).T
-        step = (boxes[:, 2] - boxes[:, 0]) / length
-        # A single word keeps its box to the last digit.
-        right = np.where(last < length, boxes[:, 0] + step * last, boxes[:, 2])
-        boxes[:, 0], boxes[:, 2] = boxes[:, 0] + step * first, right
-        return cls(texts, boxes, seen["confidence"].cast(pl.Float64).to_numpy()[places])
-
-    def joined(self, pieces: Sequence[Piece], height: float) -> tuple:
-        """Text, confidence and box of pieces in a field that high; nulls for no pieces."""
-        if not pieces:
-            return ("", None, None, None, None, None)
-        number, first, last = np.array(pieces).T
-        boxes = self.boxes[number]
-        step = self.sizes[number, 0] / np.array([len(self.texts[n]) for n in number])
-        boxes[:, 2] = boxes[:, 0] + step * last
-        boxes[:, 0] += step * first
-        if len(pieces) == 1:
-            text = self.texts[number[0]][first[0] : last[0]]
-            return (text, float(self.certain[number[0]]), *boxes[0].tolist())
-        texts = [self.texts[n][a:z] for n, a, z in pieces]
-        text = " ".join(texts[index] for index in _reading_order(boxes, height))
-        confidence = float(np.average(self.certain[number], weights=last - first))
-        low, high = boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)
-        return (text, confidence, *low.tolist(), *high.tolist())
+def _words(seen: pl.DataFrame) -> pl.DataFrame:
+    """The words of pages, of a page that has none those of its lines, with text and box."""
+    is_word, length = pl.col("kind") == "word", pl.col("text").str.len_chars()
+    seen = seen.filter(is_word | ~is_word.any().over("doc_id", "page"), _PLACED)
+    # White space at the ends has no ink: the box begins with the first character that has.
+    parts = pl.col("value").str.replace_all(_ENDS, "").str.extract_all(_RUN)
+    words = seen.select("doc_id", "page", _BOXES, pl.col("confidence").cast(pl.Float64), text=parts)
+    words = words.with_row_index("record").explode("text")
+    words = words.with_columns(last=length.cum_sum().over("record"), of=length.sum().over("record"))
+    words = words.filter(pl.col("text").str.contains(_SEEN))
+    step = (pl.col("x1") - pl.col("x0")) / pl.col("of")
+    # A single word keeps its box to the last digit.
+    end = pl.when(pl.col("last") < pl.col("of")).then(pl.col("x0") + step * pl.col("last"))
+    start = pl.col("x0") + step * (pl.col("last") - length)
+    return words.with_columns(x0=start, x1=end.otherwise("x1"))
 
 
-def _pieces(reader: str, boxes: np.ndarray, page: _Words) -> list[list[Piece]]:
-    """Of each box the pieces of words that are read there: whole words but by the rule `cut`."""
-    pieces: list[list[Piece]] = [[] for _ in boxes]
+def _joined(
+    pieces: Sequence[Piece], words: np.ndarray, texts: Sequence[str], sure: np.ndarray, high: float
+) -> tuple:
+    """Text, confidence and box of pieces of words in a field so `high`; nulls for no pieces."""
+    if not pieces:
+        return ("", None, None, None, None, None)
+    number, first, last = np.array(pieces).T
+    boxes, sizes = words[number], last - first
+    step = np.maximum(boxes[:, 2] - boxes[:, 0], _THIN) / [len(texts[n]) for n in number]
+    boxes[:, 2] = boxes[:, 0] + step * last
+    boxes[:, 0] += step * first
+    order = _reading_order(boxes, high) if len(pieces) > 1 else [0]
+    text = " ".join(texts[n][start:end] for n, start, end in map(pieces.__getitem__, order))
+    ends = *boxes[:, :2].min(axis=0).tolist(), *boxes[:, 2:].max(axis=0).tolist()
+    return (text, float(sure[number] @ sizes / sizes.sum()), *ends)
+
+
+def _pieces(
+    boxes: np.ndarray, words: np.ndarray, texts: Sequence[str]
+) -> dict[str, list[list[Piece]]]:
+    """By rule the pieces of words that are read in each box: whole words but by `cut`."""
+    pieces: dict[str, list[list[Piece]]] = {name: [[] for _ in boxes] for name in READERS}
     # The smaller box first, so that it wins where two share as much of the word.
     order = np.argsort(np.prod(boxes[:, 2:] - boxes[:, :2], axis=1), kind="stable")
     boxes, step = boxes[order], max(1, _CELLS // len(boxes))
-    for start in range(0, len(page.texts), step):
-        block = slice(start, start + step)
-        low = np.maximum(boxes[:, None, :2], page.boxes[block, :2])
-        high = np.minimum(boxes[:, None, 2:], page.boxes[block, 2:])
-        # Width and height that each box shares with each word, both of shape (boxes, words).
-        shared = np.clip(high - low, 0, None).transpose(2, 0, 1)
-        chosen = _chosen(reader, boxes, page, block, shared)
-        for field, index in np.argwhere(chosen).tolist():
-            word, box = start + index, boxes[field]
-            length, first, width = len(page.texts[word]), 0, page.sizes[word, 0]
-            last = length
-            if reader == "cut" and shared[0][field, index] < WHOLE * width:
-                centres = page.boxes[word, 0] + width / length * (np.arange(length) + 0.5)
-                within = np.flatnonzero((centres >= box[0]) & (centres <= box[2]))
-                if not within.size:
-                    continue
-                first, last = int(within[0]), int(within[-1]) + 1
-            pieces[order[field]].append((word, first, last))
+    for start in range(0, len(texts), step):
+        for name, chosen in _chosen(boxes, words[start : start + step]).items():
+            for field, index in np.argwhere(chosen).tolist():
+                word, (left, _, right, _) = start + index, boxes[field]
+                first, last = 0, len(texts[word])
+                x0, x1 = words[word, ::2]
+                width = max(x1 - x0, _THIN)
+                if name == "cut" and min(x1, right) - max(x0, left) < WHOLE * width:
+                    centres = x0 + width / last * (np.arange(last) + 0.5)
+                    within = np.flatnonzero((centres >= left) & (centres <= right)).tolist()
+                    first, last = (within[0], within[-1] + 1) if within else (0, 0)
+                if first < last:
+                    pieces[name][order[field]].append((word, first, last))
     return pieces
 
 
-def _chosen(
-    reader: str, boxes: np.ndarray, page: _Words, block: slice, shared: np.ndarray
-) -> np.ndarray:
-    """Which words of a block go to which boxes, shape (boxes, words); but by `cut` to one each."""
-    (x, y), sizes, area = page.centres[block].T, page.sizes[block], shared[0] * shared[1]
-    level = (y >= boxes[:, None, 1]) & (y <= boxes[:, None, 3])
-    if reader == "cut":
-        return level & (shared[0] > 0)
-    if reader == "overlap":
-        # A word's box may be far higher than its ink, or a field's: the lower of the two counts.
-        lower = np.minimum((boxes[:, 3] - boxes[:, 1])[:, None], sizes[:, 1])
-        near = (area >= HALF * sizes[:, 0] * lower) & (area > 0)
-    else:
-        inside = level & (x >= boxes[:, None, 0]) & (x <= boxes[:, None, 2])
-        near = area >= LEAST * sizes.prod(axis=1)
-        near = inside | (near & ~inside.any(axis=0))
-    # Of those that may have it, the one with most of the word does.
-    best = np.where(near, area, -1.0).argmax(axis=0)
-    return near & (np.arange(len(boxes))[:, None] == best)
+def _chosen(boxes: np.ndarray, words: np.ndarray) -> dict[str, np.ndarray]:
+    """By rule which words go to which boxes, shape (boxes, words); but by `cut` to one each."""
+    fields, sizes = boxes[:, None], np.maximum(words[:, 2:] - words[:, :2], _THIN)
+    low, high = np.maximum(fields, words)[..., :2], np.minimum(fields, words)[..., 2:]
+    shared = np.clip(high - low, 0, None)
+    area, centres = shared.prod(axis=2), (words[:, :2] + words[:, 2:]) / 2
+    within = (centres >= fields[..., :2]) & (centres <= fields[..., 2:])
+    inside = within.all(axis=2)
+    beside = (area >= LEAST * sizes.prod(axis=1)) & ~inside.any(axis=0)
+    # A word's box may be far higher than its ink, or a field's: the lower of the two counts.
+    lower = np.minimum(fields[..., 3] - fields[..., 1], sizes[:, 1])
+    half = (area >= HALF * sizes[:, 0] * lower) & (area > 0)
+    chosen = {"cut": within[..., 1] & (shared[..., 0] > 0)}
+    for name, near in {"centre": inside | beside, "overlap": half}.items():
+        # Of those that may have it, the one with most of the word does.
+        best = np.where(near, area, -1.0).argmax(axis=0)
+        chosen[name] = near & (np.arange(len(boxes))[:, None] == best)
+    return chosen
 
 
 def _reading_order(boxes: np.ndarray, height: float) -> list[int]:

@@ -25,7 +25,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
-from formlab.metrics.metric import assign
+from formlab.metrics import assign
 from formlab.readers.types import rule_of
 from formlab.readers.values import pattern
 from formlab.scoring.align import rungs
@@ -38,9 +38,8 @@ LARGEST = 25_000_000
 _INEXACT = 25
 # Deeper than any form, shallower than Python's stack.
 _TOO_DEEP = pl.col("path").str.count_matches("/") > 60
-_FIRST_ITEM = "^(.*?)/([0-9]+)(/.*)?$"
+_ITEM = "/[0-9]+(/|$)"
 _KEY = ["doc_id", "path"]
-# A document, and a field in it, whether its values stand in lists or alone.
 _FIELD = ["doc_id", "field"]
 # A list whose items may stand in any order, or what is below each step of a field; under None the
 # row of its own value.
@@ -66,31 +65,26 @@ def same_fields(
     >>> same_fields(gold, claims, threshold=0.8).select("path", "pred_path").sort("path").rows()
     [('/party/0', '/party/1'), ('/party/1', '/party/0')]
     """
-    first = pl.col("path").str.extract(_FIRST_ITEM).alias("list")
-    gold, claims = sides = [side.with_columns(first) for side in (gold, claims)]
-    lists = pl.concat([side.select("doc_id", path="list").drop_nulls() for side in sides]).unique()
-    if lists.is_empty():
+    is_item = pl.col("path").str.contains(_ITEM)
+    if not any(side.select(is_item.any()).item() for side in (gold, claims)):
         return same_paths(gold, claims)
     # Values may agree by such a rule that share neither text nor value.
     rules = {meta: rule_of(meta) for meta in gold[RULE].unique()}.items()
     inexact = [n for n, of in rules if of.tolerance is not None or of.comparator == "fuzzy"]
     gold = with_rung(gold).with_columns(inexact=pl.col(RULE).is_in(inexact))
-    # A field is of all items of its lists, and of a value alone.
+    # A field is of all items of its lists, and of a value alone where the other side has a list.
     field = field_pattern().str.replace(r"(/\*)+$", "")
     sides = [side.with_row_index("row").with_columns(field=field) for side in (gold, claims)]
-    # A value alone where the other side has a list is an item as well.
-    alone = [side.join(lists, on=_KEY, how="semi")["row"].implode() for side in sides]
-    items = [
-        side.filter(pl.col("list").is_not_null() | pl.col("row").is_in(rows), ~_TOO_DEEP)
-        for side, rows in zip(sides, alone, strict=True)
-    ]
+    listed = pl.concat([side.filter(is_item).select(_FIELD) for side in sides])
+    semi = {"how": "semi", "maintain_order": "left"}
+    items = [side.filter(~_TOO_DEEP).join(listed, on=_FIELD, **semi) for side in sides]
     # Only of these documents the pairs of values are few enough to try.
     weight = pl.when("inexact").then(_INEXACT).otherwise(1).cast(pl.Int64).sum()
     both = items[0].group_by(_FIELD).agg(weight=weight)
     both = both.join(items[1].group_by(_FIELD).agg(claims=pl.len()), on=_FIELD)
     few = (pl.col("weight") * pl.col("claims")).max() <= LARGEST
     few = both.group_by("doc_id").agg(few=few).filter("few")
-    items = [side.join(few, on="doc_id", how="semi", maintain_order="left") for side in items]
+    items = [side.join(few, on="doc_id", **semi) for side in items]
     rest = [side.join(part, on="row", how="anti") for side, part in zip(sides, items, strict=True)]
     pairs = _Pairing(*items, threshold, orders or {}).pairs
     rows = pl.DataFrame(pairs, schema={"row": pl.UInt32, "other": pl.UInt32}, orient="row")
@@ -111,8 +105,7 @@ def placed(both: pl.DataFrame, known: Mapping[str, str | None]) -> pl.DataFrame:
     claimed = both.filter(spurious)
     if not claimed.height:
         return both
-    kind = field_pattern().replace_strict(known, default=None, return_dtype=pl.String)
-    listed = pl.col("path").str.contains(_FIRST_ITEM) & ~_TOO_DEEP
+    listed = pl.col("path").str.contains(_ITEM) & ~_TOO_DEEP
     # So may a value alone where the other side has a list.
     listed |= pl.col("path").is_not_null() & pl.struct(_KEY).is_duplicated()
     docs = claimed["doc_id"].unique().implode()
@@ -145,10 +138,9 @@ def placed(both: pl.DataFrame, known: Mapping[str, str | None]) -> pl.DataFrame:
                 place = f"{path}/{next(numbers[path])}"
             taken.add(place)
             moved[row] = place
-    index = pl.int_range(pl.len(), dtype=pl.UInt32)
-    path = index.replace_strict(moved, default=pl.col("path"), return_dtype=pl.String)
+    kind = field_pattern().replace_strict(known, default=None, return_dtype=pl.String)
     kind = pl.when(spurious).then(pl.coalesce("kind", kind)).otherwise("kind")
-    return both.with_columns(kind, path=path)
+    return both.with_columns(kind, path=both["path"].scatter([*moved], [*moved.values()]))
 
 
 def _starts(path: str) -> list[str]:
@@ -254,27 +246,22 @@ class _Pairing:
 
     def _values(self, golds: Sequence[int], preds: Sequence[int]) -> np.ndarray:
         """What each pair of rows adds: agreement, or how alike they are."""
-        total = np.zeros((len(golds), len(preds)))
-        rows = [place for place, row in enumerate(golds) if row in self.spelled]
-        columns = [place for place, row in enumerate(preds) if row in self.given]
-        if not rows or not columns:
-            return total
-        golds, preds = [golds[place] for place in rows], [preds[place] for place in columns]
-        texts = [list(map(_normal, self.spelled[row])) for row in golds]
-        answers = [_normal(self.given[row]) for row in preds]
+        texts = [[*map(_normal, self.spelled.get(row, [""]))] for row in golds]
+        answers = [_normal(self.given.get(row, "")) for row in preds]
         likeness = Levenshtein.normalized_similarity
         alike = process.cdist([*chain(*texts)], answers, scorer=likeness, dtype=np.float64)
         alike = np.maximum.reduceat(alike, np.cumsum([0, *map(len, texts[:-1])]), axis=0)
-        # However alike, what agrees with another item's value is no misreading of this one's.
-        alike[:, [row in self.taken for row in preds]] = 0.0
+        # Nothing is like a blank value and, however alike, what agrees with another item's value is
+        # no misreading of this one's.
+        alike[[row not in self.spelled for row in golds]] = 0.0
+        alike[:, [row in self.taken or row not in self.given for row in preds]] = 0.0
         places = defaultdict(list)
         for place, row in enumerate(preds):
-            places[self.given[row]].append(place)
+            places[self.given.get(row)].append(place)
         for place, row in enumerate(golds):
             for value, is_same in self.agreeing.get(row, {}).items():
                 alike[place, places.get(value, [])] = self.most + is_same
-        total[np.ix_(rows, columns)] = alike
-        return total
+        return alike
 
 
 def _documents(records: pl.DataFrame, lists: dict[str, set[str]]) -> dict[str, dict]:

@@ -157,7 +157,7 @@ class _View:
 
     def __init__(self, page: Text, free: np.ndarray, *, closed: bool) -> None:
         self.index = np.flatnonzero(free) if closed else np.arange(len(free))
-        self.free = free[self.index].copy()
+        self.free = free[self.index]
         self.text = "".join(page.squashed[n] if free[n] else _TAKEN for n in self.index)
         taken = np.concatenate([[True], ~self.free, [True]])
         steps = np.concatenate([[2], np.diff(self.index), [2]]) > 1
@@ -192,10 +192,8 @@ class _View:
         found = fuzz.partial_ratio_alignment(value, self.text, score_cutoff=100 * (bar - 0.1))
         if found is None or found.dest_end <= found.dest_start:
             return None
-        starts, ends = (
-            {*_near(edges, place), place}
-            for edges, place in ((self.starts, found.dest_start), (self.ends, found.dest_end - 1))
-        )
+        starts = _near(self.starts, found.dest_start)
+        ends = _near(self.ends, found.dest_end - 1)
         like = [
             ((start, last + 1), _similarity(value, piece, score_cutoff=bar))
             for start, last in product(starts, ends)
@@ -205,12 +203,12 @@ class _View:
         return best if best and best[1] >= bar else None
 
 
-def _near(edges: np.ndarray, index: int) -> list[int]:
-    """The nearest edges of words before and after a place, two each way."""
+def _near(edges: np.ndarray, index: int) -> set[int]:
+    """A place and the nearest edges of words before and after it, two each way."""
     low = max(0, index - 60)
     near = low + np.flatnonzero(edges[low : index + 60])
     middle = int(np.searchsorted(near, index))
-    return near[max(0, middle - 2) : middle + 2].tolist()
+    return {*near[max(0, middle - 2) : middle + 2].tolist(), index}
 
 
 def find_stretches(

@@ -20,7 +20,6 @@ from formlab import text
 from formlab.readers.answers import OWN
 from formlab.readers.types import FieldType, rule_of
 from formlab.tables import LADDER
-from formlab.text.ladder import read_as
 from formlab.text.values import NULL_WORDS, VALUE_RULE, date_readings, possible_dates
 
 # The column of a case with the `meta` of its gold record, where there are rules.
@@ -68,19 +67,14 @@ def rights(cases: pl.DataFrame, orders: Mapping[str, str]) -> pl.Series:
     """Whether each case is right by its rule."""
     is_right = pl.any_horizontal(pl.col(rung) & (pl.col("rung") == rung) for rung in LADDER)
     right = with_rung(cases.select(RULE, "kind", *LADDER)).select(is_right).to_series()
+    near = cases.select("gold", "used", "accepted", "doc_id", "kind", RULE).with_row_index("row")
     tolerant = [meta for meta in cases[RULE].unique() if rule_of(meta).tolerance is not None]
-    if not tolerant:
-        return right
-    near = cases.select("doc_id", "gold", "used", "accepted", "kind", RULE).with_row_index("row")
-    near = near.filter(pl.col(RULE).is_in(tolerant), ~right).drop_nulls(["gold", "used"])
-    within = []
-    for row, doc_id, gold, value, accepted, kind, meta in near.iter_rows():
-        rule, order = rule_of(meta), orders.get(doc_id)
-        if rule.comparator in (None, "typed") and any(
-            _within(known, value, rule, kind, order) for known in (gold, *(accepted or ()))
-        ):
+    near, within = near.filter(~right, pl.col(RULE).is_in(tolerant)), []
+    for row, gold, value, accepted, doc_id, kind, meta in near.drop_nulls(["gold", "used"]).rows():
+        rule = rule_of(meta), kind, orders.get(doc_id)
+        if any(_within(known, value, *rule) for known in (gold, *(accepted or ()))):
             within.append(row)
-    return right.scatter(within, True) if within else right
+    return right.scatter(within, True)
 
 
 def right_centuries(cases: pl.DataFrame) -> pl.Series:
@@ -90,10 +84,9 @@ def right_centuries(cases: pl.DataFrame) -> pl.Series:
     dates = cases.select("doc_id", "gold", "used").with_row_index("row").filter(short)
     # An amount may end like a date.
     dates = dates.filter([any(possible_dates(gold)) for gold in dates["gold"]])
-    docs = dates["doc_id"].unique().implode()
-    fields = cases.filter(pl.col("doc_id").is_in(docs), pl.col("path").is_not_null())
+    fields = cases.drop_nulls(["path", "gold"]).join(dates, on="doc_id", how="semi")
     latest: dict[str, int] = {}
-    for doc_id, gold in fields.select("doc_id", "gold").drop_nulls().unique().iter_rows():
+    for doc_id, gold in fields.select("doc_id", "gold").unique().iter_rows():
         certain = (day.year for days in possible_dates(gold) if len(days) == 1 for day in days)
         latest[doc_id] = max(latest.get(doc_id, 0), *certain, 0)
     wrong = []
@@ -104,7 +97,7 @@ def right_centuries(cases: pl.DataFrame) -> pl.Series:
         likely = {day for day in meant if day.year in window}
         if likely and likely.isdisjoint(given):
             wrong.append(row)
-    return typed.scatter(wrong, False) if wrong else typed
+    return typed.scatter(wrong, False)
 
 
 def odd_values(cases: pl.DataFrame) -> int:
@@ -113,7 +106,7 @@ def odd_values(cases: pl.DataFrame) -> int:
     sides = [cases.select("kind", value=side) for side in ("gold", "pred")]
     values = pl.concat(sides).filter(pl.col("value").str.strip_chars() != "")
     counts = values.group_by("kind", "value").len().iter_rows()
-    return sum(n for kind, value, n in counts if read_as(kind, value) is None)
+    return sum(n for kind, value, n in counts if text.read_as(kind, value) is None)
 
 
 def null_answers(cases: pl.DataFrame) -> pl.Series:
@@ -143,6 +136,8 @@ def _rung(rule: FieldType, kind: str | None) -> str:
 
 def _within(gold: str, value: str, rule: FieldType, kind: str | None, order: str | None) -> bool:
     """Whether a value is off by the tolerance at most; one in per cent is relative to the gold."""
+    if rule.comparator not in (None, "typed"):
+        return False
     most = Decimal(str(rule.tolerance))
     if kind == "date":
         sides = [(month or day, day or month) for month, day in map(date_readings, (gold, value))]
@@ -150,10 +145,9 @@ def _within(gold: str, value: str, rule: FieldType, kind: str | None, order: str
         pairs = list(zip(*sides, strict=True))
         pairs = {"month": pairs[:1], "day": pairs[1:]}.get(order or "", pairs)
         return all(None not in pair and abs((pair[0] - pair[1]).days) <= most for pair in pairs)
-    amounts = [text.money(side) or text.number(side) for side in (gold, value)]
-    if None in amounts:
+    ours, theirs = (text.read_as("number", side) for side in (gold, value))
+    if ours is None or theirs is None:
         return False
-    ours, theirs = (text.Money(a, None) if isinstance(a, Decimal) else a for a in amounts)
     if None not in (ours.currency, theirs.currency) and ours.currency != theirs.currency:
         return False
     return abs(ours.amount - theirs.amount) <= (abs(ours.amount) * most if rule.relative else most)

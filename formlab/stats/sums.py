@@ -15,7 +15,6 @@ import polars as pl
 from formlab import metrics, tables
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
-from formlab.metrics.metric import OVER_ENTITIES
 from formlab.scoring.bands import BANDS, DERIVED, roots, sliced
 from formlab.tables import BOX, FIELD_LEVELS, LEVELS, SETTINGS, TASKS, USABLE, WHOLE_LEVELS
 
@@ -175,7 +174,7 @@ def _rows(evaluation: Evaluation, key: tuple, pieces: Sequence[tuple], count: in
     base |= dict(zip((*SLICE, *COUNTS), (*key[1:4], *map(int, sum(counts))), strict=True))
     base |= {"n_docs": len(present), "settings": dataclasses.replace(settings, average="micro")}
     yield Row(base, small(table), score)
-    if metric.average == OVER_ENTITIES:
+    if metric.average == metrics.OVER_ENTITIES:
         return
     # Of several cases a document has the score of their sum; of one, that case's own.
     scores = score(table[present])

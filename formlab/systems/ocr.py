@@ -19,7 +19,7 @@ from formlab import files, saving
 from formlab.systems import Reader, System, above_zero
 from formlab.systems.pages import Page, document_pages
 from formlab.tables import BOX
-from formlab.text.layout import page_html, page_text
+from formlab.text.markup import page_html, page_text
 
 Row = dict[str, Any]
 # The settings of the engine, and what RapidOCR calls them.

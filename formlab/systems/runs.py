@@ -25,7 +25,7 @@ from formlab.show import progress
 from formlab.systems import Reader, System
 from formlab.systems.pages import page_files
 from formlab.trees import leaves
-from formlab.workers import Lost, cores, each
+from formlab.workers import LOST, cores, each
 
 HEAD, JOURNAL, PREDICTIONS = "run.json", "pages.jsonl", "predictions"
 # Notes, which are counted.
@@ -258,8 +258,8 @@ class PageWork:
         with progress("pages, {task.fields[failed]} failed") as bars:
             bar = bars.add_task(name, total=len(rows), completed=len(done), failed=0)
             for document, result in each(self, todo, workers=workers) if todo else ():
-                if isinstance(result, Lost):
-                    result = {"seconds": None, "error": result.reason, "records": []}
+                if result is LOST:
+                    result = {"seconds": None, "error": LOST, "records": []}
                 doc_id = document["doc_id"]
                 done[doc_id] = {"doc_id": doc_id, "key": keys[doc_id]} | result
                 journal.append(done[doc_id])

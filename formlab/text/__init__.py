@@ -1,19 +1,285 @@
-"""Pure text functions: normalisers, typed parsers, and the strictness ladder."""
+"""Pure text functions: normalisers, typed parsers, and the strictness ladder.
 
-from formlab.text.ladder import (
-    DATE_RULE,
-    date_order,
-    date_orders,
-    keys,
-    ladder,
-    ladders,
-    orders_shown,
-)
-from formlab.text.normalise import LADDER_STEPS, address, as_text, normalise
-from formlab.text.values import Money, checked, choices, date, is_null_word, money, number
+The ladder tells whether two values match exactly, normalised, as parsed, or nearly. Which of day
+and month stands first in a date, its document says (`date_orders`).
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any, Literal, NamedTuple
+
+import polars as pl
+from rapidfuzz.distance import Levenshtein
+
+from formlab.text import values as parsers
+from formlab.text.normalise import LADDER_STEPS, STEPS, address, as_text, normalise
+from formlab.text.values import Days, Money, checked, choices, date, is_null_word, money, number
 
 __all__ = [
     "DATE_RULE", "LADDER_STEPS", "Money", "address", "as_text", "checked", "choices", "date",
     "date_order", "date_orders", "is_null_word", "keys", "ladder", "ladders", "money", "normalise",
     "number", "orders_shown",
 ]  # fmt: skip
+Order = Literal["day", "month"]
+# Named in the settings of scores that compare dates.
+DATE_RULE = "dates=document,else corpus"
+_DIGIT = re.compile("[0-9]")
+# 007 and 7 are one number and two codes; without a stated kind a code is assumed.
+_CODE = re.compile(r"0[0-9]+")
+# Forms repeat values and dates; causes, rules and rungs read the same ones, one after the other.
+_remembered = lru_cache(maxsize=1 << 16)
+
+
+def _amount(text: str) -> Money | None:
+    """A number or an amount; per cent stands for a currency, since no amount has it."""
+    value = number(text)
+    return money(text) if value is None else Money(value, "%" if "%" in text else None)
+
+
+def _share(first: Iterable[Any], second: Iterable[Any]) -> bool:
+    return not set(first).isdisjoint(second)
+
+
+def _same_money(first: Money, second: Money) -> bool:
+    # A form often prints the currency in its label, so a value may leave it out.
+    if first.amount != second.amount or None in (first.currency, second.currency):
+        return first.amount == second.amount
+    return _share(first.currency.split("/"), second.currency.split("/"))
+
+
+def _date(text: str) -> tuple[Days, Days] | None:
+    readings = parsers.possible_dates(text)
+    return readings if any(readings) else None
+
+
+def _same_date(first: tuple[Days, Days], second: tuple[Days, Days], order: str | None) -> bool:
+    if order == "either":
+        return _share(chain(*first), chain(*second))
+    # 1/2/22 may be two dates: unless the order is known only another that may be the same two is
+    # surely equal.
+    return all(
+        _share(first[at] or first[1 - at], second[at] or second[1 - at])
+        for at in {"month": (0,), "day": (1,)}.get(order, (0, 1))
+    )
+
+
+def _choice(text: str) -> tuple[bool | frozenset[str], ...] | None:
+    """The state of a box, and the options that it names: of the same choices one is the same."""
+    return tuple(part for part in (checked(text), choices(text)) if part is not None) or None
+
+
+# How values of a kind are read, and when two of them are the same.
+_KINDS: dict[str | None, tuple[Callable[[str], Any], Callable[[Any, Any], bool]]] = {
+    "number": (_amount, _same_money),
+    "money": (money, _same_money),
+    "date": (_date, _same_date),
+    "address": (address, operator.eq),
+}
+_KINDS |= dict.fromkeys(("choice", "checkbox", "radio", "dropdown"), (_choice, _share))
+
+
+@_remembered
+def read_as(kind: str, text: str) -> Any:
+    """What a text is as a value of a kind; None if it is none."""
+    return _KINDS[kind][0](text)
+
+
+def _kinds_of(kind: str | None, *texts: str) -> Sequence[str]:
+    """As what texts are read: if their kind says nothing, as amounts and dates, but for codes."""
+    if kind in _KINDS:
+        return (kind,)
+    is_value = all(_DIGIT.search(text) and not _CODE.fullmatch(text.strip()) for text in texts)
+    return ("number", "date") if is_value else ()
+
+
+def _same_value(gold: str, pred: str, kind: str | None, order: str | None) -> bool:
+    for name in _kinds_of(kind, gold, pred):
+        first = read_as(name, gold)
+        second = None if first is None else read_as(name, pred)
+        orders = (order,) if name == "date" else ()
+        if second is not None and _KINDS[name][1](first, second, *orders):
+            return True
+    return False
+
+
+class Ladder(NamedTuple):
+    """The four rungs for one pair, each implied by the one before, and the edit similarity."""
+
+    exact: bool
+    normalised: bool
+    typed: bool
+    fuzzy: bool
+    similarity: float
+
+
+def ladder(
+    gold: str,
+    pred: str,
+    *,
+    kind: str | None = None,
+    accepted: Sequence[str] = (),
+    threshold: float = 0.8,
+    order: str | None = None,
+) -> Ladder:
+    """The rungs on which `pred` counts as `gold`, or as any of the `accepted` values.
+
+    `exact` (same code points) implies `normalised` (NFC, white space, case, dashes, quotes) implies
+    `typed` implies `fuzzy` (a similarity of `threshold` or more). `similarity` is 1 - Levenshtein
+    distance over the longer length, of the normalised texts, in [0, 1]; two empty texts have 1.
+    Each rung, and the similarity, is the best over all right values.
+
+    With the `kind` number, money, date, choice, checkbox, radio, dropdown or address `typed`
+    compares the parsed values (`formlab.text.values`). With any other it holds when both are fully
+    a number, an amount or a date, with a digit, and the same. `order`: which comes first in a date
+    of numbers alone, ``day`` or ``month``. If left out, 05/06/2020 is equal only to a date that
+    leaves the same choice; ``either`` lets both readings count.
+
+    >>> ladder("Jul 1, 2022", "2022-07-01", kind="date")
+    Ladder(exact=False, normalised=False, typed=True, fuzzy=True, similarity=0.09090909090909094)
+    >>> ladder("O’Brien", "o'brien").normalised, ladder("1,234", "1234.00").typed
+    (True, True)
+    >>> [ladder("2020-05-07", "07/05/2020", order=order).typed for order in (None, "day", "month")]
+    [False, True, False]
+    """
+    row = ladders([gold], [pred], [kind], [accepted], threshold=threshold, orders=[order]).row(0)
+    return Ladder(*row[:-1])
+
+
+def ladders(
+    golds: Sequence[str | None],
+    preds: Sequence[str | None],
+    kinds: Sequence[str | None] | None = None,
+    accepted: Sequence[Sequence[str] | None] | None = None,
+    *,
+    threshold: float = 0.8,
+    orders: Sequence[str | None] | None = None,
+) -> pl.DataFrame:
+    """`ladder` of n pairs at once: n golds, preds, kinds, accepted, orders (null: none at all).
+
+    The data frame has n rows with the columns of `Ladder`, and `ambiguous`: whether a pair is the
+    same date only if day and month are read in the other order. Where a gold or a pred is null
+    nothing was compared: no rung holds, and the similarity is 0. `ValueError` if the sequences
+    differ in length, or `threshold` is outside [0, 1].
+
+    >>> ladders(["a", "1.0"], ["A", "2.0"], threshold=0.6).rows()
+    [(False, True, True, True, 1.0, False), (False, False, False, True, 0.6666666666666667, False)]
+    """
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"threshold must lie in [0, 1], it is {threshold}")
+    columns = ([None] * len(golds) if c is None else c for c in (kinds, orders, accepted))
+    rows = list(zip(golds, preds, *columns, strict=True))
+    # What is equal as it is needs no reading.
+    is_equal = [gold is not None and gold == pred for gold, pred, *_ in rows]
+    found = [[equal] * 4 + [float(equal), False] for equal in is_equal]
+    pairs = [
+        (row, right, pred, kind, order)
+        for row, (gold, pred, kind, order, others) in enumerate(rows)
+        if None not in (gold, pred) and gold != pred
+        for right in (gold, *(others or ()))
+    ]
+    texts = {text for _, *pair, _, _ in pairs for text in pair}
+    normal = {text: normalise(text, LADDER_STEPS[:-1]) for text in texts}
+    # Shorter by the spaces of its units, a text would be less like another.
+    tight = {text: STEPS[LADDER_STEPS[-1]](plain) for text, plain in normal.items()}
+    for row, gold, pred, kind, order in pairs:
+        same = tight[gold] == tight[pred]
+        typed = same or _same_value(gold, pred, kind, order)
+        close = 1.0 if same else Levenshtein.normalized_similarity(normal[gold], normal[pred])
+        may_be_date = not typed and (kind == "date" or kind not in _KINDS)
+        is_swapped = may_be_date and _same_value(gold, pred, "date", "either")
+        rungs = (gold == pred, same, typed, typed or close >= threshold, close, is_swapped)
+        found[row] = list(map(max, found[row], rungs))
+    columns = dict.fromkeys(Ladder._fields[:-1], pl.Boolean)
+    columns |= {"similarity": pl.Float64, "ambiguous": pl.Boolean}
+    frame = pl.DataFrame(found, columns, orient="row")
+    return frame.with_columns(pl.col("ambiguous") & ~pl.col("typed"))
+
+
+def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int]:
+    """Numbers of which any two texts that hold on the rung `normalised` share one.
+
+    With `parsed` any two that hold on `typed` do, whatever the order of day and month.
+
+    >>> bool(keys("1 May 2020", "date") & keys("05/01/2020", "date"))
+    True
+    """
+    parts: list[Any] = [normalise(value, LADDER_STEPS)]
+    for name in _kinds_of(kind, value) if parsed else ():
+        match read_as(name, value):
+            case Money(amount):  # Without its currency, which may be left out.
+                parts.append(amount)
+            case (tuple(month_first), tuple(day_first)):
+                parts += month_first + day_first
+            case tuple(others):
+                parts += others
+    return set(map(hash, parts))
+
+
+# A corpus speaks for a document that shows no order if so many others show one, and such a share
+# of them the same: one date in hundreds may be misprinted.
+_ENOUGH, _SHARE = 3, 0.95
+# Numbers between slashes or hyphens with all that is stuck to them, so that no code is cut up.
+_IN_TEXT = r"[\w/.-]*\d[/-]\d{1,2}[/-]\d[\w/-]*"
+# Most dates of a form show no order: year first, or two numbers that may both be the month.
+_NO_ORDER = r"^[0-9]{4}-[0-9]+-[0-9]+$|^(?:(?:0?[1-9]|1[0-2])[-/]){2}(?:[0-9]{2}){1,2}$"
+
+
+def date_order(texts: Iterable[str]) -> Order | None:
+    """The order of day and month in numeric dates; None if none shows it, or both are shown.
+
+    >>> date_order(["31/12/2020", "05/06/2020"]), date_order(["31/1/20", "1/31/20"])
+    ('day', None)
+    """
+    shown = {_shown(text) for text in texts} - {None}
+    return shown.pop() if len(shown) == 1 else None
+
+
+def date_orders(
+    docs: pl.Series, values: pl.Series, corpus: Mapping[str, int] | None = None
+) -> dict[str, Order]:
+    """The order of day and month by document, from the dates in its values and texts.
+
+    A document that shows none has that of the corpus where at least three others show one and 95 %
+    of them the same; else it is left out, as is one that shows both. `values` are n texts or null,
+    whole pages too; `corpus` counts what all documents show (`orders_shown`), if these are some.
+
+    >>> docs = pl.Series(["a", "a", "b"])
+    >>> date_orders(docs, pl.Series(["due 31/12/2020.", "05/06/2020", "05/06/2020"]))
+    {'a': 'day'}
+    """
+    shown = orders_shown(docs, values)
+    orders = {doc: order for doc, order in shown.items() if order != "both"}
+    counts = Counter(shown.values()) if corpus is None else Counter(corpus)
+    usual = max(("day", "month"), key=counts.__getitem__)
+    if counts.total() < _ENOUGH or counts[usual] < _SHARE * counts.total():
+        return orders
+    return dict.fromkeys((doc for doc in docs.unique() if doc not in shown), usual) | orders
+
+
+def orders_shown(docs: pl.Series, values: pl.Series) -> dict[str, str]:
+    """The order of day and month that documents show in their dates: day, month or both.
+
+    >>> orders_shown(pl.Series(["a", "a", "b"]), pl.Series(["31/12/2020", "5/6/2020", "5/6/2020"]))
+    {'a': 'day'}
+    """
+    dates = pl.DataFrame({"doc": docs, "value": values.cast(pl.String)})
+    dates = dates.filter(pl.col("value").str.contains("[/-]"))
+    dates = dates.filter(~pl.col("value").str.contains(_NO_ORDER))
+    dates = dates.select("doc", pl.col("value").str.extract_all(_IN_TEXT)).explode("value")
+    shown: dict[str, str] = {}
+    for doc, value in dates.drop_nulls().unique(maintain_order=True).iter_rows():
+        if order := _shown(value.strip("./-")):
+            shown[doc] = order if shown.get(doc, order) == order else "both"
+    return shown
+
+
+@_remembered
+def _shown(text: str) -> Order | None:
+    readings = tuple(map(bool, parsers.date_readings(text)))
+    return {(True, False): "month", (False, True): "day"}.get(readings)

@@ -309,11 +309,11 @@ def form_in(answer: Any) -> Any:
 def answer_in(text: str | None) -> Any:
     """What an object in JSON that a text is calls its answer, beside remarks; else the text."""
     value = read(text).value if text and is_json(text) else None
-    value = value if isinstance(value, dict) else {}
-    others = [name for name in value if plain_name(name) not in _REMARKS]
-    name = plain_name(others[0]) if len(others) == 1 else ""
-    is_named = name == "value" or _WRAPPER.fullmatch(name)
-    return value[others[0]] if is_named and isinstance(value[others[0]], str) else text
+    members = value.items() if isinstance(value, dict) else ()
+    match [(name, said) for name, said in members if plain_name(name) not in _REMARKS]:
+        case [(name, str(answer))] if plain_name(name) == "value" or _is_wrapper(name):
+            return answer
+    return text
 
 
 def by_name(value: Any) -> Any:

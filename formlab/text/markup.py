@@ -1,4 +1,4 @@
-"""HTML as events, visible text, or blocks and cells in reading order; text without its marks."""
+"""Pages: HTML as events, visible text, or blocks and cells; boxes in rows; text without marks."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html.entities import html5
 from html.parser import HTMLParser
-from itertools import chain
+from itertools import chain, groupby
+from statistics import median
 
 import numpy as np
 from lxml import etree
@@ -27,66 +28,53 @@ VOID = frozenset(WORDS["html"]["void"].split())
 # What tags mean here; others are passed over.
 _ROLES = dict.fromkeys(WORDS["html"]["blocks"].split(), "block") | dict.fromkeys(SILENT, "silent")
 _ROLES |= {"td": "cell", "th": "cell", "tr": "row", "table": "table"}
-_TAG, _LAYOUT = re.compile(r"</?[a-zA-Z][^<>]*>"), re.compile(r"(?i)<(?:html|body|p|div|br)\b")
-_FEED, _GARBAGE = re.compile("[\x0b\x0c\x1c-\x1f]"), re.compile("[\0-\x08\x0e-\x1b]")
-# White space but for single spaces, which stay.
-_SPACE = re.compile(r"\s{2,}|[^\S ]")
-# Between the columns of plain lines; lines under the headers of tables.
-_GAP, _RULE = re.compile(r"\t+|\s{2,}|\s*\|\s*"), re.compile(r"[\s|:+=-]+")
-# Text, and a tag that Python's parser reads alike wherever it stands.
-_PLAIN_TAG = re.compile(r'([^<&]*)(</?[a-zA-Z][a-zA-Z0-9]*(?: +[a-zA-Z-]+="[^"<>]*")*>)')
-_ONE = (1, 1)
+_PATTERNS = map(re.compile, WORDS["html"]["patterns"].values())
+_TAG, _LAYOUT, _FEED, _GARBAGE, _SPACE, _GAP, _RULE = _PATTERNS
+# Marks of HTML and Markdown, what each kind is called, and what a text has whose own characters may
+# be such marks.
+_MARKS = re.compile(
+    "|".join(f"(?P<{kind}>{form})" for kind, form in WORDS["page_marks"].items()), re.MULTILINE
+)
+TITLES = WORDS["titles_of_marks"]
+_SIGNS = {kind: signs.split() for kind, signs in WORDS["signs_of_marks"].items()}
 # Beyond these a span is hostile: it would only cost memory.
 _MOST = {"colspan": 100, "rowspan": 500}
+_ONE = (1, 1)
+
+# Text, and a tag that Python's parser reads alike wherever it stands.
+_PLAIN_TAG = re.compile(r'([^<&]*)(</?[a-zA-Z][a-zA-Z0-9]*(?: +[a-zA-Z-]+="[^"<>]*")*>)')
 
 
-class _Events:
-    """Events as a parser tells of them; texts that only a comment parts are two."""
+class _Events(HTMLParser):
+    """Events as Python's own parser, which moves and closes nothing, or libxml2 tells of them."""
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
+        super().__init__(convert_charrefs=False)
+        self.found: list[Event] = []
+        self.known: dict[str, Event] = {}
         self.texts: list[str] = []
-        self.data = self.texts.append
+        self.data = self.handle_data = self.texts.append
 
     def comment(self, *_: object) -> None:
+        # Texts that only a comment parts are two.
         if self.texts:
-            self.events.append(("text", "".join(self.texts), _ONE))
+            self.found.append(("text", "".join(self.texts), _ONE))
             self.texts.clear()
 
-    pi = close = comment
+    pi = handle_comment = handle_decl = handle_pi = unknown_decl = comment
 
     def start(self, tag: str, attributes: Mapping[str, str] | Sequence[tuple[str, str]]) -> None:
         self.comment()
         spans = _ONE
         if attributes:
             spans = tuple(_span(dict(attributes).get(name), most) for name, most in _MOST.items())
-        self.events.append(("start", tag, spans))
+        self.found.append(("start", tag, spans))
 
     def end(self, tag: str) -> None:
         self.comment()
-        self.events.append(("end", tag, _ONE))
+        self.found.append(("end", tag, _ONE))
 
-    def taken(self) -> list[Event]:
-        """The events, held no longer: lxml frees a parser late, and its target with it."""
-        self.comment()
-        events, self.events = self.events, []
-        return events
-
-
-def _span(text: str | None, most: int) -> int:
-    return min(max(int(text), 1), most) if text and text.isdecimal() and len(text) < 9 else 1
-
-
-class _Written(HTMLParser):
-    """Python's own parser, which moves and closes nothing; tags that come again are parsed once."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=False)
-        self.found = found = _Events()
-        self.known: dict[str, Event] = {}
-        self.handle_data, self.handle_endtag = found.data, found.end
-        self.handle_starttag = found.start
-        self.handle_comment = self.handle_decl = self.handle_pi = self.unknown_decl = found.comment
+    handle_starttag, handle_endtag = start, end
 
     def parse_starttag(self, i: int) -> int:
         return self._tags(i, super().parse_starttag)
@@ -96,53 +84,60 @@ class _Written(HTMLParser):
 
     def _tags(self, place: int, parse: Callable[[int], int]) -> int:
         """Where the tag at a place ends, and all known tags behind it with the texts between."""
-        found, known = self.found, self.known
         tag = None if self.cdata_elem else _PLAIN_TAG.match(self.rawdata, place)
-        if tag is None or tag[2] not in known:
+        if tag is None or tag[2] not in self.known:
             place = parse(place)
             # Behind the start of a script tags are text.
             if tag and not self.cdata_elem:
-                known[tag[2]] = found.events[-1]
+                self.known[tag[2]] = self.found[-1]
             return place
-        while tag and (event := known.get(tag[2])):
-            if tag[1] or found.texts:
-                found.texts.append(tag[1])
-                found.comment()
-            found.events.append(event)
+        while tag and (event := self.known.get(tag[2])):
+            if tag[1] or self.texts:
+                self.texts.append(tag[1])
+                self.comment()
+            self.found.append(event)
             place = tag.end()
             tag = _PLAIN_TAG.match(self.rawdata, place)
         return place
 
     def handle_charref(self, name: str) -> None:
-        self.found.data(html.unescape(f"&#{name};"))
+        self.data(html.unescape(f"&#{name};"))
 
     def handle_entityref(self, name: str) -> None:
         # An unknown name is text.
-        self.found.data(html5.get(f"{name};", f"&{name}"))
+        self.data(html5.get(f"{name};", f"&{name}"))
+
+
+def _span(text: str | None, most: int) -> int:
+    return min(max(int(text), 1), most) if text and text.isdecimal() and len(text) < 9 else 1
 
 
 def written_events(markup: str) -> list[Event]:
     """The tags and texts of an HTML file as they are written: what gold annotations need."""
-    parser = _Written()
+    parser = _Events()
     try:
         parser.feed(markup)
         parser.close()
     except AssertionError:
         # Python's parser gives up at some marks, such as `<![<`.
         return events(markup)
-    return parser.found.taken()
+    parser.comment()
+    return parser.found
 
 
 def events(markup: str) -> list[Event]:
     """The tags and texts that libxml2 reads in any HTML, in linear time."""
     # Control characters and half surrogate pairs are no characters of a document.
     markup = _GARBAGE.sub("\ufffd", _FEED.sub(" ", markup))
-    found = _Events()
-    parser = etree.HTMLParser(encoding="utf-8", recover=True, huge_tree=True, target=found)
+    target = _Events()
+    parser = etree.HTMLParser(encoding="utf-8", recover=True, huge_tree=True, target=target)
     with suppress(etree.ParseError):
         parser.feed(markup.encode("utf-8", "replace"))
         parser.close()
-    return found.taken()
+    target.comment()
+    # lxml frees a parser late, and its target with it.
+    found, target.found = target.found, []
+    return found
 
 
 def is_html(text: str) -> bool:
@@ -183,31 +178,6 @@ class Unit:
     line: int = -1
 
 
-@dataclass(slots=True)
-class _Table:
-    number: int
-    row: int = -1
-    column: int = 0
-    span: int = 1
-    head: bool = False
-    # Column → the row before which a cell from above ends.
-    reach: dict[int, int] = field(default_factory=dict)
-
-    def next_row(self) -> None:
-        self.row, self.column, self.span, self.head = self.row + 1, 0, 0, False
-
-    def next_cell(self, name: str, spans: tuple[int, int]) -> None:
-        if self.row < 0:
-            self.next_row()
-        self.column += self.span
-        while self.reach.get(self.column, 0) > self.row:
-            self.column += 1
-        (self.span, rows), self.head = spans, name == "th"
-        if rows > 1:
-            columns = range(self.column, self.column + self.span)
-            self.reach |= dict.fromkeys(columns, self.row + rows)
-
-
 class Flow:
     """Units of visible text in reading order, built from events.
 
@@ -223,16 +193,18 @@ class Flow:
         # Text of the block that was not measured, and text that was: with one space for each gap.
         self._raw: list[str] = []
         self._block = ""
-        self._tables: list[_Table] = []
+        # The cell of each open table that text goes to, and by column the row before which one from
+        # above ends; outside of all it is the cell of no table.
+        self._tables: list[tuple[Unit, dict[int, int]]] = [(Unit(""), {})]
         raw, tables, roles = self._raw, self._tables, _ROLES | dict.fromkeys(tags, "mark")
-        # Marks that are open, by name: running number, unit, and start.
+        # Of open marks by name their running number, unit, and start.
         open_marks = defaultdict[str, list[tuple[int, int, int]]](list)
         table_count = mark_count = silent = 0
         for kind, name, spans in stream:
             if kind == "text":
                 if silent:
                     continue
-                *others, name = name.split("\n") if lines and not tables else (name,)
+                *others, name = name.split("\n") if lines and len(tables) == 1 else (name,)
                 for part in others:
                     raw.append(part)
                     self._end_block()
@@ -249,18 +221,16 @@ class Flow:
                 if raw or self._block:
                     self._end_block()
                 if role == "table" and kind == "start":
-                    tables.append(_Table(table_count))
+                    tables.append((Unit("", table_count, column=0, span=1), {}))
                     table_count += 1
-                elif role == "block" or not tables:
+                elif role == "block" or len(tables) == 1:
                     continue
                 elif role == "table":
                     tables.pop()
                 elif kind == "end":
-                    tables[-1].head &= role != "cell"
-                elif role == "row":
-                    tables[-1].next_row()
+                    tables[-1][0].head &= role != "cell"
                 else:
-                    tables[-1].next_cell(name, spans)
+                    _next_cell(*tables[-1], name, spans)
         self._end_block()
         for mark in chain.from_iterable(open_marks.values()):
             self._end_mark(*mark)
@@ -278,20 +248,30 @@ class Flow:
         if not self._measured():
             return
         text, self._block = self._block.rstrip(), ""
-        units, line = self.units, len(self.units)
-        if not self._tables:
-            units.append(Unit(text, line=line))
-            return
-        cell = self._tables[-1]
-        if units and units[-1].row == cell.row and units[-1].table == cell.number:
+        cell, units, line = self._tables[-1][0], self.units, len(self.units)
+        if line and cell.table >= 0 and units[-1].row == cell.row and units[-1].table == cell.table:
             line = units[-1].line
-        units.append(Unit(text, cell.number, cell.row, cell.column, cell.span, cell.head, line))
+        units.append(Unit(text, cell.table, cell.row, cell.column, cell.span, cell.head, line))
 
     def _end_mark(self, number: int, unit: int, start: int) -> None:
         # Where the text was cut inside the tag, what belongs to its first block is marked.
         is_cut, length = unit < len(self.units), self._measured()
         if end := len(self.units[unit].text) if is_cut else length:
             self.marks[number] = (unit, start, end)
+
+
+def _next_cell(cell: Unit, reach: dict[int, int], name: str, spans: tuple[int, int]) -> None:
+    """Move to the next row of a table, or the next cell."""
+    if name == "tr" or cell.row < 0:
+        cell.row, cell.column, cell.span, cell.head = cell.row + 1, 0, 0, False
+    if name != "tr":
+        cell.column += cell.span
+        while reach.get(cell.column, 0) > cell.row:
+            cell.column += 1
+        (cell.span, rows), cell.head = spans, name == "th"
+        if rows > 1:
+            columns = range(cell.column, cell.column + cell.span)
+            reach |= dict.fromkeys(columns, cell.row + rows)
 
 
 def read(text: str) -> Flow:
@@ -315,12 +295,54 @@ def read(text: str) -> Flow:
     return flow
 
 
-_MARKS = re.compile(
-    "|".join(f"(?P<{kind}>{form})" for kind, form in WORDS["page_marks"].items()), re.MULTILINE
-)
-# What marks of each kind are called, and what a text has whose own characters may be such marks.
-TITLES = WORDS["titles_of_marks"]
-_SIGNS = {kind: signs.split() for kind, signs in WORDS["signs_of_marks"].items()}
+def in_rows(boxes: np.ndarray) -> list[list[int]]:
+    """Places in `boxes`, shape (n, 4), by rows of text: top to bottom, each from left to right."""
+    boxes = np.asarray(boxes, dtype=float).reshape(-1, 4)
+    order = np.argsort((boxes[:, 1] + boxes[:, 3]) / 2, kind="stable")
+    grouped: list[list[int]] = []
+    tops, bottoms = boxes[:, 1].tolist(), boxes[:, 3].tolist()
+    top = bottom = 0.0
+    for index in order.tolist():
+        y0, y1 = tops[index], bottoms[index]
+        shared = min(bottom, y1) - max(top, y0)
+        # Boxes share a row if they share half of the lower one's height.
+        if grouped and shared >= 0.5 * max(min(bottom - top, y1 - y0), 1e-9):
+            grouped[-1].append(index)
+        else:
+            grouped.append([index])
+        # A row keeps the extent of its middle, so that skewed rows do not swallow the next.
+        top = median(tops[member] for member in grouped[-1])
+        bottom = median(bottoms[member] for member in grouped[-1])
+    return [sorted(row, key=lambda index: boxes[index, 0]) for row in grouped]
+
+
+def page_text(boxes: np.ndarray, texts: Sequence[str]) -> str:
+    """The texts in reading order: a space between boxes of a row, a line break between rows."""
+    return "\n".join(" ".join(texts[index] for index in row) for row in in_rows(boxes))
+
+
+def page_html(boxes: np.ndarray, texts: Sequence[str]) -> str:
+    """The page as HTML: consecutive rows of several boxes are a table, other rows paragraphs."""
+    boxes = np.asarray(boxes, dtype=float).reshape(-1, 4)
+    lines: list[str] = []
+    for several, run in groupby(in_rows(boxes), key=lambda row: len(row) > 1):
+        members = list(run)
+        if not several or len(members) == 1:
+            rows = (" ".join(texts[index] for index in row) for row in members)
+            lines += [f"<p>{html.escape(row)}</p>" for row in rows]
+            continue
+        # Columns are those of the longest row; a box goes to the nearest of them.
+        left, right = boxes[max(members, key=len)][:, [0, 2]].T
+        lines.append("<table>")
+        for row in members:
+            cells: list[list[str]] = [[] for _ in left]
+            for index in row:
+                gaps = np.maximum(left, boxes[index, 0]) - np.minimum(right, boxes[index, 2])
+                cells[int(gaps.argmin())].append(html.escape(texts[index]))
+            columns = "".join(f"<td>{' '.join(cell)}</td>" for cell in cells)
+            lines.append(f"<tr>{columns}</tr>")
+        lines.append("</table>")
+    return "\n".join(lines)
 
 
 def own_marks(text: str) -> set[str]:
@@ -333,14 +355,12 @@ def own_marks(text: str) -> set[str]:
 def unmarked(text: str, keep: Collection[str] = ()) -> tuple[str, np.ndarray, Counter[str]]:
     """A text without marks but of kinds in `keep`, where each character stood, counts of marks."""
     # Bars count as marks only in a line with at least two.
-    bars, at = set(), 0
-    for line in text.splitlines(keepends=True):
-        bars.update(range(at, at + len(line)) if line.count("|") > 1 else ())
-        at += len(line)
+    lines = ([line.count("|") > 1] * len(line) for line in text.splitlines(keepends=True))
+    has_bars = [*chain.from_iterable(lines)]
     pieces, places, counts, end = [], [], Counter(), 0
     for mark in _MARKS.finditer(text):
         kind, start = mark.lastgroup or "", mark.start()
-        if kind in keep or (kind == "bar" and start not in bars):
+        if kind in keep or (kind == "bar" and not has_bars[start]):
             continue
         # These part words; other marks do not.
         shown = " " if kind in ("tag", "bar", "rule") else ""

@@ -28,8 +28,7 @@ NULL_WORDS = tuple(WORDS["nothing"].split("|"))
 _NULL_SET, _NOTHING = {*NULL_WORDS, ""}, " ()[]{}<>\"'.…?_"
 
 _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
-# No amount has letters between its figures; without these no time stands in a date.
-_TWO_PARTS, _CLOCK = re.compile(r"[0-9][^0-9]*?[^\W\d_][^0-9]*[0-9]"), re.compile("[:z]|t0000")
+_CLOCK = re.compile("[:z]|t0000")  # Without these no time stands in a date.
 _ARABIC_SIGNS = {0x066A: "%", 0x066B: ".", 0x066C: ","}
 _AMOUNT = {
     name: re.compile(form.replace("{percent}", WORDS["percent"]).replace("{sign}", WORDS["sign"]))
@@ -38,7 +37,7 @@ _AMOUNT = {
 _BODY, _GROUPING = re.compile("|".join(WORDS["numbers"])), str.maketrans("", "", ",.' ")
 _CURRENCIES = {sign: code for code, signs in WORDS["currencies"].items() for sign in signs.split()}
 _SCALES = {word: int(n) for n, words in WORDS["scales"].items() for word in words.split()}
-_PERCENT, _ONE_LETTER = re.compile(WORDS["percent"]), re.compile(r"[a-z]\.?")
+_PERCENT = re.compile(WORDS["percent"])
 _SCALE = re.compile(rf"(?<=[0-9]) ?({'|'.join(_SCALES)})(?!\w)\.?")
 
 MONTHS = {name: n for n, of in enumerate(WORDS["months"], start=1) for name in of.split()}
@@ -105,10 +104,7 @@ def number(text: str) -> Decimal | None:
     >>> number("12 apples"), number("1,23,4")
     (None, None)
     """
-    return _number(_plain(text))
-
-
-def _number(cleaned: str) -> Decimal | None:
+    cleaned = _plain(text)
     if match := _AMOUNT["fraction"].fullmatch(cleaned):
         minus, whole, sign, *numbers = match.groups()
         over, under = map(int, unicodedata.normalize("NFKC", sign).split("⁄") if sign else numbers)
@@ -149,7 +145,7 @@ def money(text: str) -> Money | None:
         return None if _PERCENT.search(cleaned) else Money(plain, None)
     scale = _SCALE.search(cleaned)
     cleaned = _SCALE.sub("", cleaned) if scale else cleaned
-    if _TWO_PARTS.search(cleaned):
+    if _AMOUNT["two_parts"].search(cleaned):
         return None
     match = _AMOUNT["money"].fullmatch(_AMOUNT["round"].sub("", _AMOUNT["cheque"].sub("", cleaned)))
     if not match:
@@ -166,7 +162,7 @@ def money(text: str) -> Money | None:
     ):
         codes = [code for sign, code in zip(signs, codes, strict=True) if sign != "$"]
     # R12 is a code, and 12 R may be a seat, where R 12.00 are rands.
-    if any(map(_ONE_LETTER.fullmatch, signs)) and not re.search("[.,][0-9]{2}$", rest):
+    if any(map(_AMOUNT["one_letter"].fullmatch, signs)) and not re.search("[.,][0-9]{2}$", rest):
         return None
     stated = [code.split("/") for code in codes] or [[]]
     currency = "/".join(code for code in stated[0] if all(code in of for of in stated)) or None
@@ -174,7 +170,7 @@ def money(text: str) -> Money | None:
         return None
     if currency and _AMOUNT["one_dot"].fullmatch(rest) and currency[:3] in _local()["commas"]:
         rest = rest.replace(".", "")
-    amount = _number((match["head"] + rest + match["tail"]).strip())
+    amount = number(match["head"] + rest + match["tail"])
     # 5 m are metres, and $5 m are millions.
     if amount is None or (scale and scale[1] in "kmb" and not currency):
         return None

@@ -21,8 +21,7 @@ MAX_LEVELS = 2_000
 # Of the paths down to one field: each repeats those above it, so one megabyte can make many.
 _MAX_CHARACTERS = 50_000_000
 # No more digits than fit a whole number of a table.
-_ENTITY = re.compile("/entities/(-?[0-9]{1,18})")
-_LINK = re.compile("/links/(-?[0-9]{1,18})/(-?[0-9]{1,18})")
+_LINKED = re.compile("/entities/(-?[0-9]{1,18})|/links/(-?[0-9]{1,18})/(-?[0-9]{1,18})")
 _INDEX = re.compile("[0-9]+")
 _DEEPEST = 60  # How deep JSON values may be nested.
 # `items[0].price`, `$.vendor.name`, `$['items'][0]['name']`, `items[0][name]`.
@@ -46,41 +45,34 @@ class Node:
         return f"Node({self.label!r}, {self.value!r}, {len(self.children)} below)"
 
 
-@dataclass(frozen=True, eq=False)
 class Flat:
-    """A tree as arrays, one element per node in document order; the parent of the root is -1."""
+    """A tree as arrays, one element per node in document order; None is the tree without nodes.
 
-    nodes: tuple[Node, ...]
-    depth: np.ndarray
-    parent: np.ndarray
-    # A node and all below it.
-    size: np.ndarray
+    The `parent` of the root is -1, and `size` counts a node and all below it. `DataBroken` if
+    `MAX_LEVELS` are exceeded, as they are where a node is its own ancestor.
 
-    def __len__(self) -> int:
-        return len(self.nodes)
-
-
-def flatten(tree: Node | None) -> Flat:
-    """The tree as arrays; None is the tree without nodes.
-
-    `DataBroken` if `MAX_LEVELS` are exceeded, as they are where a node is its own ancestor.
-
-    >>> flat = flatten(Node("form", children=[Node("a", children=[Node("b")]), Node("c")]))
+    >>> flat = Flat(Node("form", children=[Node("a", children=[Node("b")]), Node("c")]))
     >>> [node.label for node in flat.nodes], flat.depth.tolist(), flat.size.tolist()
     (['form', 'a', 'b', 'c'], [0, 1, 2, 1], [4, 2, 1, 1])
     """
-    rows = []
-    waiting = [] if tree is None else [(tree, -1, 0)]
-    while waiting:
-        node, parent, depth = waiting.pop()
-        _check_level(depth, node.path)
-        waiting += [(child, len(rows), depth + 1) for child in reversed(node.children)]
-        rows.append((node, depth, parent))
-    sizes = [1] * len(rows)
-    for index in range(len(rows) - 1, 0, -1):
-        sizes[rows[index][2]] += sizes[index]
-    nodes, depths, parents = zip(*rows, strict=True) if rows else ((), (), ())
-    return Flat(nodes, *(np.array(column, dtype=np.int32) for column in (depths, parents, sizes)))
+
+    def __init__(self, tree: Node | None) -> None:
+        rows = []
+        waiting = [] if tree is None else [(tree, -1, 0)]
+        while waiting:
+            node, parent, depth = waiting.pop()
+            _check_level(depth, node.path)
+            waiting += [(child, len(rows), depth + 1) for child in reversed(node.children)]
+            rows.append((node, depth, parent))
+        self.nodes, depths, parents = zip(*rows, strict=True) if rows else ((), (), ())
+        sizes = [1] * len(rows)
+        for index in range(len(rows) - 1, 0, -1):
+            sizes[parents[index]] += sizes[index]
+        columns = (np.array(column, dtype=np.int32) for column in (depths, parents, sizes))
+        self.depth, self.parent, self.size = columns
+
+    def __len__(self) -> int:
+        return len(self.nodes)
 
 
 def _check_level(depth: int, path: str) -> None:
@@ -147,23 +139,22 @@ def from_records(rows: Collection[_Row], *, flaws: Counter[str] | None = None) -
     >>> from_records([{"path": path, "value": "1"} for path in paths]).children
     [Node('Name', '1', 0 below), Node('Date', None, 2 below)]
     """
-    entities = {int(match[1]): row for row in rows if (match := _ENTITY.fullmatch(row["path"]))}
+    places = [(row, _LINKED.fullmatch(row["path"])) for row in rows]
+    entities = {int(place[1]): row for row, place in places if place and place[1]}
     if not entities:
         return _nested(rows)
-    flaws, links = Counter() if flaws is None else flaws, []
-    for row in rows:
-        if link := _LINK.fullmatch(row["path"]):
-            links.append((int(link[1]), int(link[2])))
-        elif row.get("kind") != "word" and not _ENTITY.fullmatch(row["path"]):
-            flaws["records that are no entity"] += 1
+    flaws = Counter() if flaws is None else flaws
+    others = (row for row, place in places if not place and row.get("kind") != "word")
+    flaws["records that are no entity"] += sum(1 for _ in others)
+    links = sorted((int(place[2]), int(place[3])) for _, place in places if place and place[2])
     # The entity that each stands below: of several, the first by id.
     parents: dict[int, int] = {}
-    for start, end in sorted(links):
+    for start, end in links:
         above, steps = start, 0
-        while above is not None and above != end and end not in parents:
-            above, steps = parents.get(above), steps + 1
-            _check_level(steps, f"/entities/{start}")
-        if start not in entities or end not in entities:
+        while above in parents and above != end:
+            above, steps = parents[above], steps + 1
+            _check_level(steps + 1, f"/entities/{start}")
+        if not entities.keys() >= {start, end}:
             flaws["links to nothing"] += 1
         elif end in parents:
             flaws["links to a second parent"] += 1

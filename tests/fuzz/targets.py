@@ -18,10 +18,8 @@ from formlab.readers import gold as own
 from formlab.readers.types import FieldTypes
 from formlab.reports.plan import Manifest
 from formlab.scoring.evaluate import evaluate
-from formlab.tables import INFERRED
-from formlab.text import answers, markup, values
+from formlab.text import answers, ladder, markup, values
 from formlab.text.answers import line_rows
-from formlab.text.ladder import ladder
 from formlab.text.normalise import address, as_text, normalise
 from formlab_arena import instances, notation, released, spec, texts, web_tasks
 from formlab_arena.evaluation import read_run as read_arena_run
@@ -139,7 +137,7 @@ def pair(ending, folder):
     predictions = read_predictions(folder / f"answers.{ending}", corpus)
     scored(corpus, predictions)
     # Without the fields whose types were inferred.
-    flaws = {what: n for what, n in corpus.flaws.items() if not what.startswith(INFERRED)}
+    flaws = {what: n for what, n in corpus.flaws.items() if not what.startswith("types inferred")}
     odd = Counter(flaws) + Counter(predictions_found(predictions).counted)
     return Found(frozenset(corpus.documents["doc_id"]), odd)
 

@@ -1,5 +1,6 @@
 """Shares of fields and answers: hand counts, plain Python sets, and what never changes."""
 
+import json
 import math
 import random
 
@@ -9,7 +10,7 @@ import pytest
 
 from formlab import metrics, tables
 from formlab.metrics import METRICS
-from formlab.metrics.counts import accuracy_parts, changes, field_tallies, match_tallies
+from formlab.metrics.counts import changes, field_tallies, match_tallies
 from formlab.scoring.evaluate import answer_scores
 from formlab.tables import readable
 
@@ -98,6 +99,10 @@ FORM = {"total": 9.5, "paid": True, "note": None, "items": [{"name": "tea", "pri
         {"name": "jam", "price": 5.5}], "tags": ["a", "b"]}  # fmt: skip
 
 
+def accuracy(*sides):
+    return METRICS["json_accuracy"](*map(json.dumps, sides)).parts
+
+
 def changed(**members):
     return FORM | members
 
@@ -124,7 +129,7 @@ def changed(**members):
 def test_changes_by_hand(pred, count):
     assert changes(FORM, pred) == count
     # Leaves: total, paid, note, two items of two, two tags.
-    assert accuracy_parts(FORM, pred) == (max(0, 9 - count), 9)
+    assert accuracy(FORM, pred) == (max(0, 9 - count), 9)
     # The published tool forgives a null that was filled in.
     assert changes(FORM, changed(note="x"), official=True) == 0
 
@@ -152,5 +157,5 @@ def test_order_of_keys_and_items_is_irrelevant_and_itself_is_best():
         gold, pred = {"x": value(3)}, {"x": value(3)}
         assert changes(gold, gold) == 0
         assert changes(gold, pred) == changes(shuffled(gold), shuffled(pred))
-        hits, total = accuracy_parts(gold, pred)
+        hits, total = accuracy(gold, pred)
         assert 0 <= hits <= total

@@ -4,7 +4,7 @@ import pytest
 from rapidfuzz.distance import Levenshtein
 
 from formlab.metrics import METRICS
-from formlab.metrics.page import ERRORS, structure, structure_shares, word_edits
+from formlab.metrics.page import ERRORS, structure_shares, word_edits
 
 WORDS = ["a", "b", "the", "name", "total", "due", "9.00", "total:", "nane", "address"]
 
@@ -58,7 +58,7 @@ PAGE = f"<html><body><h1>Title</h1><table>{ROWS}</table><p>End note</p></body></
     ],
 )  # fmt: skip
 def test_shares_of_a_page_by_hand(pred, score, shares):
-    assert score in (None, structure(PAGE, pred))
+    assert score in (None, METRICS["structure_score"](PAGE, pred).value)
     found = structure_shares(PAGE, pred)
     assert {name: found[name] for name in shares} == pytest.approx(shares, abs=0.03)
 
@@ -79,4 +79,4 @@ def test_tags_left_open_are_not_closed():
     ],
 )
 def test_points_of_a_page(gold, pred, scores):
-    assert structure(gold, pred) in scores
+    assert METRICS["structure_score"](gold, pred).value in scores

@@ -11,7 +11,7 @@ import zss
 from formlab.errors import DataBroken
 from formlab.metrics import METRICS, tree
 from formlab.metrics.tree import OPS, TreePair
-from formlab.trees import MAX_LEVELS, Node, flatten, from_records
+from formlab.trees import MAX_LEVELS, Flat, Node, from_records
 
 
 def grow(text):
@@ -47,7 +47,7 @@ def random_pairs(count, seed, most=30):
         sizes = [1 + int((most - 1) * rng.random() ** 3) for _ in "ab"]
         pair = tuple(random_tree(rng, size, **options) for size in sizes)
         for root in pair:
-            for number, node in enumerate(flatten(root).nodes):
+            for number, node in enumerate(Flat(root).nodes):
                 node.path = f"/{number}"
         yield pair
 
@@ -55,7 +55,7 @@ def random_pairs(count, seed, most=30):
 def by_zss(gold, pred):
     """The distance with zss; `weight` is the cost of an edit by its depth."""
     depths = {}
-    for flat in (flatten(gold), flatten(pred)):
+    for flat in (Flat(gold), Flat(pred)):
         depths |= {id(node): int(d) for node, d in zip(flat.nodes, flat.depth, strict=True)}
 
     def weight(depth):
@@ -195,7 +195,7 @@ def is_above(flat, above, below):
 
 def test_edits_have_every_node_once_cost_the_distance_and_keep_order_and_ancestors():
     for gold, pred in random_pairs(100, seed=2, most=50):
-        edits, flats = TreePair(gold, pred).edits(), (flatten(gold), flatten(pred))
+        edits, flats = TreePair(gold, pred).edits(), (Flat(gold), Flat(pred))
         assert TreePair(gold, pred).edits() == edits
         total = math.fsum(edit.cost for edit in edits)
         assert total == pytest.approx(TreePair(gold, pred).distance, abs=1e-9)

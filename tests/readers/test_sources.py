@@ -39,6 +39,8 @@ WORDS = {
     "HEADER": json.dumps(HEADER), "SAMPLE": json.dumps(SAMPLE), "ZEROS": "0" * 60_000_000,
     "BOX": made_vrdu.BOX, "LONG_ANSWER": "A clause of the lease. " * 20,
 }  # fmt: skip
+# Benchmarks that are made, and their splits.
+MADE = {"formfactory": (made_formfactory, "all"), "vrdu": (made_vrdu, made_vrdu.SPLIT)}
 
 
 def spelt(content):
@@ -47,11 +49,8 @@ def spelt(content):
         return content
     text = content if isinstance(content, str) else json.dumps(content)
     text = WORDS.get(text, text).replace('"BOX"', json.dumps(made_vrdu.BOX))
-    return (
-        text.replace("\nLONG", f"\n{LONG}")
-        .replace("\nDEEP", f"\n{DEEP}")
-        .encode("utf-8", "surrogatepass")
-    )
+    text = text.replace("\nLONG", f"\n{LONG}").replace("\nDEEP", f"\n{DEEP}")
+    return text.encode("utf-8", "surrogatepass")
 
 
 def put(folder, files):
@@ -73,12 +72,9 @@ def archive(file, members):
 
 
 def corpus_of(name, folder):
-    if name == "formfactory":
-        return benchmarks.load(
-            "formfactory", split="all", root=made_formfactory.make(folder / "gold")
-        )
-    if name == "vrdu":
-        return benchmarks.load("vrdu", split=made_vrdu.SPLIT, root=made_vrdu.make(folder / "gold"))
+    if name in MADE:
+        made, split = MADE[name]
+        return benchmarks.load(name, split=split, root=made.make(folder / "gold"))
     if name == "formcraft":
         put(folder / "gold", {f"forms/{doc}.json": FORM for doc in "ab"})
         return benchmarks.load("formcraft", split="test", root=folder / "gold")
@@ -88,11 +84,10 @@ def corpus_of(name, folder):
 
 @pytest.fixture
 def plugins():
-    for name in ("ocrbench", "funsd_bench"):
-        registry.load(PLUGINS / f"{name}.py")
-    yield
-    for name in ("ocrbench", "funsd_bench"):
-        registry.unload(str(PLUGINS / f"{name}.py"))
+    loaded = [PLUGINS / f"{name}.py" for name in ("ocrbench", "funsd_bench")]
+    yield [*map(registry.load, loaded)]
+    for file in loaded:
+        registry.unload(str(file))
 
 
 def rows_of(path, columns=()):
@@ -243,6 +238,9 @@ def test_a_log_is_answers_to_a_corpus_too(tmp_path):
     corpus = formlab.load("own", root=tmp_path / "gold")
     records = formlab.read_predictions(tmp_path / "results.json", corpus).records
     assert dict(records.select("doc_id", "status").rows()) == {"f3": "ok", "f4": "api_error"}
+    put(tmp_path, {"log.json": HEADER | {"eval": 5, "samples": []}})
+    with pytest.raises(DataBroken, match=r"not laid out as Inspect.*log\.json"):
+        formlab.read_predictions(tmp_path / "log.json", corpus)
 
 
 def test_a_plug_in_is_tried_first(tmp_path):
@@ -275,9 +273,8 @@ def test_log_that_is_not_laid_out_as_it_should_be_is_read_or_one_clear_error(tmp
     logged = [case["files"] for case in SOURCES if {"files", "system"} <= case.keys()]
     logged.append({"form.json": json.loads((DATA / "form.json").read_text())})
     for number, listed in enumerate(logged):
-        folder = put(
-            tmp_path / str(number), {n: mangled(value, draw) for n, value in listed.items()}
-        )
+        damaged = {name: mangled(value, draw) for name, value in listed.items()}
+        folder = put(tmp_path / str(number), damaged)
         for path in (folder, *folder.glob("*.*")):
             try:
                 opened = logs.open_logs(path)

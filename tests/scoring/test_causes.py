@@ -148,6 +148,7 @@ IN_CONTEXT = [
     # A document without any answer, and a field without one.
     ("missing_document", NOTHING, NOTHING | {"path": "/b"}),
     ("missed", NOTHING, {"path": "/b"} | RIGHT),
+    ("missed", NOTHING | {"gold": "October", "pred": "October"}, {"path": "/b"} | RIGHT),
     # Another field has the value: in its place, as another row, or stuck to its own text.
     ("wrong_field", MISSING, {"path": "/b", "gold": "May", "pred": "October"}),
     ("wrong_row", {"path": "/i/0/m"} | MISSING,

@@ -29,6 +29,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import count, takewhile
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from formlab import files, text
@@ -40,8 +41,6 @@ from formlab.errors import DataBroken, DataMissing
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
 DISAGREE = "relations by labels that the numbers do not bear out"
-# Stands in a question for the name of the field that is asked for.
-DEPENDENT = "{dependent}"
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub}
 _OPERATORS |= {ast.Mult: operator.mul, ast.Div: operator.truediv}
 _LONGEST = 200
@@ -186,16 +185,16 @@ def same(value: str, other: str) -> bool:
 class RuleRelation(NamedTuple):
     """A relation: the value of `dependent` follows from `sources`, by `formula` over their names.
 
-    Without a formula the values are the same, as dates or as texts. `question` asks for the
-    dependent value, with `DEPENDENT` for its name. Without `sources` the question's words refer to
-    each other and nothing follows: it is a question and no check.
+    Without a formula the values are the same, as dates or as texts. `words` stand in the question
+    that `formcraft.toml` has for the rule, or for what they call ``question``. Without `sources`
+    these refer to each other and nothing follows: it is a question and no check.
     """
 
     rule: str
     dependent: Row
     sources: dict[str, Row]
     formula: str | None = None
-    question: str = f"Going by {{sources}}, what must {DEPENDENT} be?"
+    words: Mapping[str, str] = MappingProxyType({})
 
     def holds(self) -> bool:
         """Whether the printed values are as the relation says."""
@@ -236,7 +235,7 @@ def with_relations(form: Row, proposed: Iterable[RuleRelation], flaws: Counter[s
     flaws[DISAGREE] += len(claims) - len(kept)
     derived = {id(relation.dependent) for relation in kept if relation.sources}
     numbers, items = Counter[str](), {"vqa": [], "consistency": []}
-    for rule, dependent, sources, formula, question in kept:
+    for rule, dependent, sources, formula, words in kept:
         numbers[rule] += 1
         places = {name: paths[id(source)] for name, source in sources.items()}
         involved = [*places.values(), paths[id(dependent)]]
@@ -257,7 +256,8 @@ def with_relations(form: Row, proposed: Iterable[RuleRelation], flaws: Counter[s
         }
         *others, last = map(name, sources.values()) if sources else [""]
         listed = " and ".join(filter(None, (", ".join(others), last)))
-        asked = question.replace("{sources}", listed).replace(DEPENDENT, name(dependent))
+        question = forms.QUESTIONS.get(words.get("question", rule), forms.QUESTIONS["usual"])
+        asked = question.format(sources=listed, dependent=name(dependent), **words)
         items["vqa"].append(item | {"question": asked, "answers": [value], "fields": involved})
         if sources:
             ends = {"source": involved[0], "dependent": involved[-1], "expected": value}

@@ -27,6 +27,7 @@ MODALITIES, RELATIONS = (
     {name: tuple(words) for name, words in _TABLE[axes].items()} for axes in ("subtype", "relation")
 )
 TASK_OF: dict[str, str] = _TABLE["task"]
+QUESTIONS: dict[str, str] = _TABLE["question"]
 _LETTERS = re.compile(r"[^a-z]+")
 # A label is a few words; what is longer is no label, or a line of a page that was taken for one.
 _LONGEST_WORD, _LONGEST_LABEL = 80, 120

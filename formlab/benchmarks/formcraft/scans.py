@@ -30,9 +30,9 @@ from typing import NamedTuple
 from formlab import tables, text, trees
 from formlab.benchmarks import funsd
 from formlab.benchmarks.corpus import Row
-from formlab.benchmarks.formcraft import DEPENDENT, RuleRelation, number_in, same, with_relations
+from formlab.benchmarks.formcraft import RuleRelation, number_in, same, with_relations
 from formlab.benchmarks.sroie import around, box_in, receipt
-from formlab.text.layout import rows as in_rows
+from formlab.text.markup import in_rows
 from formlab.trees import Node
 
 _LETTER = re.compile(r"[^\W\d_]")
@@ -127,8 +127,7 @@ def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelatio
             for axis in (1, 0)
         )
         if len(beside) == len(over) == 1 and all(map(has_letters, beside + over)):
-            question = f"What stands in the row “{beside[0]}” under “{over[0]}”?"
-            yield RuleRelation("cell", field, {}, question=question)
+            yield RuleRelation("cell", field, {}, words={"row": beside[0], "column": over[0]})
 
 
 def _under_headers(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelation]:
@@ -137,8 +136,8 @@ def _under_headers(answers: list[_Answer], labels: Counter[str]) -> Iterator[Rul
     for (field, asked, header), key in zip(answers, keys, strict=True):
         single = once[key] == labels[key[0]] == len(asked) == 1
         if field["value"] and single and headers[key[1]] > 1 and all(map(has_letters, key)):
-            question = f"Under “{header}”, what is filled in for “{field['label']}”?"
-            yield RuleRelation("header", field, {}, question=question)
+            words = {"header": header, "label": field["label"]}
+            yield RuleRelation("header", field, {}, words=words)
 
 
 def _sums(answers: list[_Answer]) -> Iterator[RuleRelation]:
@@ -299,9 +298,8 @@ def _times(items: list[Row]) -> Iterator[RuleRelation]:
         # Once a price is the price: nothing follows that was not read already.
         if len(item["fields"]) == 3 and item["fields"][0]["value"] != "1":
             count, price, amount = item["fields"]
-            name = f"the amount of “{item['label']}”"
-            asked = f"Going by its quantity and unit price, what must {name} be?"
-            yield RuleRelation("quantity", amount, {"n": count, "price": price}, "n * price", asked)
+            sources, words = {"n": count, "price": price}, {"item": item["label"]}
+            yield RuleRelation("quantity", amount, sources, "n * price", words)
 
 
 def _totals(lines: list[_Line], amounts: list[Row]) -> Iterator[RuleRelation]:
@@ -312,8 +310,7 @@ def _totals(lines: list[_Line], amounts: list[Row]) -> Iterator[RuleRelation]:
     totals = [row.amount for row in rows if row.role == "total"]
     if amounts and totals:
         sources = {f"i{n}": amount for n, amount in enumerate(amounts, start=1)}
-        asked = f"Going by the amounts of the items, what must {DEPENDENT} be?"
-        sums = [RuleRelation("items", it, sources, " + ".join(sources), asked) for it in totals]
+        sums = [RuleRelation("items", total, sources, " + ".join(sources)) for total in totals]
         yield next((relation for relation in sums if relation.holds()), sums[0])
     roles = Counter(row.role for row in rows)
     # Of several totals above a row the last one is tried first.
@@ -343,8 +340,8 @@ def _taxes(lines: list[_Line], group: Row | None) -> Iterator[RuleRelation]:
             taxed, tax = line.numbers
             taxed["label"], tax["label"] = "taxed amount", "tax"
             group["groups"].append(_group(line.label, [line]) | {"fields": line.numbers})
-            asked = f"Going by what is taxed at {percent} per cent, what must the tax on it be?"
-            yield RuleRelation("tax", tax, {"taxed": taxed}, f"taxed * {percent} / 100", asked)
+            formula, words = f"taxed * {percent} / 100", {"percent": percent}
+            yield RuleRelation("tax", tax, {"taxed": taxed}, formula, words)
 
 
 def _dates(
@@ -372,9 +369,8 @@ def _dates(
                 label = words.strip(" :.-(") if has_letters(words) else "date"
                 other = field_of(label, match[0], box, "date")
                 homes.get(id(line), rest).append(other)
-                place = "stand there once more" if label == "date" else f"be at {DEPENDENT}"
-                asked = f"Going by the date of the receipt, which date must {place}?"
-                yield RuleRelation("date", other, {"date": date}, question=asked)
+                again = {"question": "date_again"} if label == "date" else {}
+                yield RuleRelation("date", other, {"date": date}, words=again)
 
 
 def _covers(box: Sequence[float], other: Sequence[float]) -> bool:

@@ -18,7 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -112,12 +112,9 @@ def reader(split: str, root: Path) -> SplitReader:
         file, text, *_ = files_of(form)
         gold = instances(file)
         values = [list(map(as_text, instance.values())) for instance in gold]
-        texts: list[str | None] = [None] * len(gold)
-        if files.is_file(text):
-            texts = split_texts(files.read_text(text), values, flaws)
-        else:
-            flaws["forms without texts"] += 1
-        for number, (instance, context) in enumerate(zip(gold, texts, strict=True), start=1):
+        flaws["forms without texts"] += not (is_there := files.is_file(text))
+        texts = split_texts(files.read_text(text), values, flaws) if is_there else repeat(None)
+        for number, (instance, context) in enumerate(zip(gold, texts, strict=False), start=1):
             origin, rows = f"{file.name}#/{number - 1}", []
             strange = [label for label in instance if label not in form.fields]
             flaws["instances with labels that the form does not have"] += bool(strange)

@@ -6,6 +6,7 @@ A scorer is a function `score` of a `Scoring` to `TaskScores`, in a module of `s
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,16 +18,15 @@ from formlab import files, metrics, tables, text
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import Metric
-from formlab.metrics.metric import SOME_CLAIM
 from formlab.scoring.align import judged, with_status
 from formlab.scoring.fields import READER
 from formlab.scoring.whole import Whole
-from formlab.tables import BOX, LADDER, USABLE, Settings
+from formlab.tables import LADDER, USABLE, Settings
 
 # Texts are compared as NFC, with white space collapsed and trimmed, in lower case.
-NORM = ("nfc", "space", "lower")
-# Such texts are in lower case, and then normalised.
-_PLAIN = "^(?:[!-~]+(?: [!-~]+)*)?$"
+NORM = "nfc,space,lower"
+# White space as `str.split` has it.
+_WHITE = r"[\s\x1c-\x1f]+"
 Frames, Notes = Iterable[pl.DataFrame], Mapping[str, int]
 _USED = pl.when(pl.col("status").is_in(USABLE)).then("pred").fill_null("").alias("pred")
 
@@ -64,17 +64,18 @@ class Scoring:
         return text.date_orders(records["doc_id"], records["value"], self.whole.dates)
 
     def judged(self, joined: pl.DataFrame) -> pl.DataFrame:
-        """Cases with the ladder, outcome and cause, see `align.judged`."""
+        """Cases with their status, ladder, outcome and cause, see `align.judged`."""
+        if "status" not in joined.columns:
+            joined = with_status(joined, self.predictions.records)
         known = {"orders": self.orders, "words": self.whole.words, "threshold": self.threshold}
         return judged(joined, system=self.predictions.system, **known)
 
-    def documents(self, status: Mapping[str, str]) -> pl.DataFrame:
-        """A unit for each document, with its `status`, else what became of the document."""
-        given = pl.col("doc_id").replace_strict(status, default=None, return_dtype=pl.String)
+    def documents(self, answers: pl.DataFrame) -> pl.DataFrame:
+        """A unit for each document with what `answers` have of it; without a status its own."""
         same = {"system": pl.lit(self.predictions.system), "path": pl.lit(None, pl.String)}
-        named = self.corpus.documents.select("benchmark", "split", "doc_id", pred_status=given)
-        units = with_status(named.with_columns(**same), self.predictions.records)
-        return units.drop("pred_status")
+        units = self.corpus.documents.select("benchmark", "split", "doc_id", **same)
+        units = units.join(answers, on="doc_id", how="left", maintain_order="left")
+        return with_status(units, self.predictions.records).drop("pred_status")
 
     def rows(
         self, units: pl.DataFrame, parts: Mapping[str, np.ndarray], *rules: str | None, **more: Any
@@ -94,13 +95,6 @@ def used(cases: pl.DataFrame) -> list[str]:
     return cases.select(_USED).to_series().to_list()
 
 
-def normalised(texts: pl.Series) -> pl.Series:
-    """Texts after the steps `NORM`."""
-    odd = (~texts.str.contains(_PLAIN)).arg_true()
-    low = texts.str.to_lowercase()
-    return low.scatter(odd, [text.normalise(value, NORM) for value in texts.gather(odd)])
-
-
 def score_table(
     units: pl.DataFrame,
     parts: Mapping[str, np.ndarray],
@@ -116,12 +110,10 @@ def score_table(
 
     `rules` say how values are compared and `read` how fields are read, for the settings.
     """
-    if not isinstance(slice_value, pl.Series):
-        slice_value = pl.lit(slice_value, pl.String)
     shared = units.select(
         "benchmark", "split", "doc_id", "system", "path", "status",
         task=pl.lit(task) if task else "task", level=pl.lit(level), mode=pl.lit(mode, pl.String),
-        slice_by=pl.lit(slice_by, pl.String), slice_value=slice_value,
+        slice_by=pl.lit(slice_by, pl.String), slice_value=pl.lit(slice_value, pl.String),
     )  # fmt: skip
     scores = []
     for name, tallies in parts.items():
@@ -140,85 +132,61 @@ def score_table(
         tallies = np.where(defined[:, None], tallies, 0.0)
         named = "|".join(filter(None, (*rules, need and need.rule)))
         settings = Settings(rules=named or None, read=read, formlab=files.version())
-        columns = {
-            "metric": name,
-            "settings": vars(settings),
-            "value": metric.values(tallies, mode),
-        }
+        numbers = {"value": metric.values(tallies, mode)}
         if tallies.shape[1] == 2:
-            hits, total = np.ascontiguousarray(tallies.T)
-            columns |= {"hits": hits, "total": total, "stats": None}
+            numbers |= dict(zip(("hits", "total"), np.ascontiguousarray(tallies.T), strict=True))
         else:
-            columns |= {"hits": None, "total": None, "stats": tallies}
-        for column, value in columns.items():
-            if isinstance(value, np.ndarray):
-                columns[column] = pl.Series(value).cast(tables.SCORES[column])
-            else:
-                columns[column] = pl.lit(pl.Series([value], dtype=tables.SCORES[column])).first()
-        scores.append(shared.with_columns(**columns).select(*tables.SCORES))
-    return pl.concat(scores)
+            numbers["stats"] = tallies
+        same = {"metric": [name], "settings": [vars(settings)]}
+        scores.append(
+            shared.with_columns(
+                *(pl.lit(pl.Series(n, v, tables.SCORES[n])).first() for n, v in same.items()),
+                **{n: pl.Series(v).cast(tables.SCORES[n]) for n, v in numbers.items()},
+            )
+        )
+    return pl.concat([pl.DataFrame(schema=tables.SCORES), *scores], how="diagonal")
 
 
 def text_rows(
     scoring: Scoring,
-    rows: pl.DataFrame,
+    cases: pl.DataFrame,
     *rules: str | None,
     task: str,
     level: str,
-    read: str | None = None,
-    norm: str = ",".join(NORM),
-    gold_only: bool = False,
+    norm: str = NORM,
     view: str = "text",
     chosen: Iterable[Metric] | None = None,
+    **more: Any,
 ) -> Iterator[pl.DataFrame]:
     """Rows of *scores* by every metric that reads a view of cases or the ladder, or by `chosen`.
 
-    `norm` names how texts are written. `gold_only` is for fields of several tasks: each metric is
-    of its tasks and, but for those that ask for claims, of the gold's fields alone.
+    `norm` names how texts are written; `more` is for `score_table`.
     """
-    # Equal pairs of texts are counted once, but for metrics that were chosen by hand.
-    if is_shared := chosen is None:
-        chosen = metrics.of(task, level, view, *(LADDER if view == "text" else ()))
-    pairs: dict[Any, tuple[list[str], list[str], np.ndarray]] = {}
-    made: dict[Any, tuple[pl.DataFrame, dict[str, np.ndarray]]] = {}
-    for metric in chosen:
-        of_gold, key, cases = metric.view in LADDER, None, rows
-        if gold_only and not of_gold:
-            of_gold = metric.need != SOME_CLAIM
-            key = metric.tasks, of_gold
-            asked = pl.col("gold").is_not_null() | (not of_gold)
-            cases = rows.filter(pl.col("task").is_in(metric.tasks), asked)
-        if not cases.height:
-            continue
-        rule = f"norm={norm}"
+    chosen = chosen or metrics.of(task, level, view, *(LADDER if view == "text" else ()))
+    made: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
+    pairs: tuple[list[str], list[str], np.ndarray] | None = None
+    for metric in chosen if cases.height else ():
         if metric.view in LADDER:
-            rule = f"fuzzy>={scoring.threshold:g}|{text.DATE_RULE}"
+            rule = f"fuzzy>={scoring.threshold:g}|{text.DATE_RULE}|of=gold fields"
             # Whether each case is right on the rung; null where the gold has no such field.
             asked_for = pl.when(pl.col("gold").is_not_null()).then(metric.view)
             tallies = metric.count(cases.select(asked_for).to_series().to_list())
-        elif metric.view == "boxes":
-            sides = BOX, [f"pred_{name}" for name in BOX]
-            boxes = (cases.select(side).to_numpy().astype(float) for side in sides)
-            rule, tallies = "", metric.count(*boxes)
         else:
-            if key not in pairs:
-                pairs[key] = _pairs(cases, is_plain=norm != ",".join(NORM))
-            *texts, places = pairs[key]
-            if not is_shared:
-                texts, places = [[side[at] for at in places] for side in texts], slice(None)
-            tallies = metric.count(*texts)
-            tallies = tallies[places] if len(tallies) == len(texts[0]) else tallies
-        settings = rule, "of=gold fields" if of_gold else None, *rules
-        made.setdefault((key, settings), (cases, {}))[1][metric.name] = tallies
-    for (_, settings), (cases, tallies) in made.items():
-        yield scoring.rows(cases, tallies, *settings, level=level, read=read)
+            # Equal pairs of texts are counted once.
+            golds, preds, places = pairs = pairs or text_pairs(cases, norm=norm)
+            rule, tallies = f"norm={norm}", metric.count(golds, preds)
+            tallies = tallies[places] if len(tallies) == len(golds) else tallies
+        made[rule][metric.name] = tallies
+    for rule, parts in made.items():
+        yield scoring.rows(cases, parts, rule, *rules, level=level, **more)
 
 
-def _pairs(cases: pl.DataFrame, *, is_plain: bool) -> tuple[list[str], list[str], np.ndarray]:
-    """The different pairs of texts, and which of them each case has."""
+def text_pairs(cases: pl.DataFrame, *, norm: str = NORM) -> tuple[list[str], list[str], np.ndarray]:
+    """The different pairs of texts, written by a rule, and which of them each case has."""
     sides = cases.select(pl.col("gold").fill_null(""), _USED)
-    if not is_plain:
-        sides = sides.select(normalised(side) for side in sides)
+    if norm == NORM:
+        spaced = pl.all().str.normalize("NFC").str.replace_all(_WHITE, " ").str.strip_chars(" ")
+        sides = sides.select(spaced.str.to_lowercase())
     distinct = sides.unique(maintain_order=True).with_row_index("place")
     places = sides.join(distinct, on=["gold", "pred"], maintain_order="left")["place"].to_numpy()
     return distinct["gold"].to_list(), distinct["pred"].to_list(), places

@@ -10,26 +10,21 @@ than is asked is no worse reading than to say nothing.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 import polars as pl
 
-from formlab import tables
+from formlab import metrics, tables
+from formlab.metrics import SOME_CLAIM
 from formlab.metrics.counts import field_tallies
 from formlab.metrics.marking import cross_tallies, mark_tallies
-from formlab.metrics.text import bleu_of_fields
 from formlab.scoring import page_text
-from formlab.scoring.align import PAIRING, match, side_by_side, with_status
+from formlab.scoring.align import PAIRING, match, side_by_side
 from formlab.scoring.fields import described, filled, words_of_pages
-from formlab.scoring.tasks._kit import (
-    NORM,
-    Scoring,
-    TaskScores,
-    any_for,
-    normalised,
-    text_rows,
-    used,
-)
+from formlab.scoring.tasks._kit import Scoring, TaskScores, any_for, text_rows, used
+from formlab.tables import LADDER
 
 TASKS = ("text", "marking", "visual", "cross")
 # What a system that only reads text can be read for: the text under the field's box.
@@ -38,13 +33,9 @@ READABLE = ("text", "visual")
 
 def score(scoring: Scoring) -> TaskScores:
     """Every field by the measures of its modality and by the ladder."""
-    cases, rules, notes = read_cases(scoring)
+    cases, (pairing, read), notes = read_cases(scoring)
     scored = cases.filter(pl.col("outcome") != "unscored")
-    scores = [*_scores(scoring, scored, *rules)] if cases.height else []
-    if cases.height and field_claims(scoring.whole.answers).height:
-        # Which fields were found at all, whatever was read in them.
-        tallies = field_tallies(scored["gold"].fill_null("").to_list(), used(scored))
-        scores.append(scoring.rows(scored, tallies, "of=fields with a value", PAIRING))
+    scores = _scores(scoring, scored, pairing, read) if cases.height else ()
     return TaskScores.of([cases], scores, notes)
 
 
@@ -62,45 +53,53 @@ def read_cases(
     gold, claims = field_claims(scoring.corpus.records), field_claims(records)
     notes: dict[str, int] = {}
     rules = PAIRING, described(scoring.reader) if is_read else None
-    if not claimed.height and not is_read and page_text.texts_only(answers.filter(task="text")):
-        # Marks and drawings cannot be read in the texts of pages.
-        fields, texts = gold.filter(pl.col("task").is_in(READABLE)), records.filter(task="text")
-        pages = scoring.corpus.records.filter(pl.col("path").is_null(), pl.col("task") == "text")
-        claims = texts.filter(pl.col("path").is_not_null())
-        joined = side_by_side(fields, claims, match(fields, claims))
-        joined, notes = page_text.in_page_text(joined, pl.concat([fields, pages]), texts)
-        notes["gold fields not scored: a text shows no marks"] = gold.height - fields.height
-        rules = None, page_text.RULES
-    elif not any_for(answers, claimed) and not is_read:
+    in_texts = not (claimed.height or is_read)
+    in_texts &= page_text.texts_only(answers.filter(task="text"))
+    if not (in_texts or is_read or any_for(answers, claimed)):
         notes = {"gold fields not scored: the predictions give none": gold.height}
         return tables.table("cases", []), rules, notes
+    # Marks and drawings cannot be read in the texts of pages.
+    fields = gold.filter(pl.col("task").is_in(READABLE)) if in_texts else gold
+    joined = side_by_side(fields, claims, match(fields, claims))
+    if in_texts:
+        pages = scoring.corpus.records.filter(pl.col("path").is_null(), pl.col("task") == "text")
+        joined, notes = page_text.in_page_text(
+            joined, pl.concat([fields, pages]), records.filter(task="text")
+        )
+        notes["gold fields not scored: a text shows no marks"] = gold.height - fields.height
+        rules = None, page_text.RULES
     else:
-        joined = side_by_side(gold, claims, match(gold, claims))
         unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
         joined = filled(joined, words_of_pages(records), unnamed, reader=scoring.reader)
-    return scoring.judged(with_status(joined, records)), rules, notes
+    return scoring.judged(joined), rules, notes
 
 
 def _scores(
     scoring: Scoring, cases: pl.DataFrame, pairing: str | None, read: str | None
 ) -> Iterator[pl.DataFrame]:
-    if cases.height:
-        options = {"task": "visual", "level": "field", "read": read, "gold_only": True}
-        yield from text_rows(scoring, cases, pairing, **options)
-    written = cases.filter(pl.col("task").is_in(READABLE), pl.col("gold").is_not_null())
-    if written.height:
-        sides = written["gold"], pl.Series(used(written), dtype=pl.String)
-        tallies = {"bleu_of_fields": bleu_of_fields(*(normalised(s).to_list() for s in sides))}
-        rule = f"norm={','.join(NORM)}|of=gold fields"
-        yield scoring.rows(written, tallies, rule, pairing, read=read)
-    marked = cases.filter(pl.col("modality") == "marking")
-    if marked.height:
-        golds, preds = marked["gold"].fill_null("").to_list(), used(marked)
-        columns = marked["subtype"].to_list(), marked["kind"].to_list()
-        rule = "marks=normalised,read as the gold"
-        yield scoring.rows(marked, mark_tallies(golds, preds, *columns), rule, pairing, read=read)
-    crossed = cases.filter(pl.col("modality") == "cross", pl.col("gold").is_not_null())
-    if crossed.height:
-        tallies = {"cross_accuracy": cross_tallies(crossed["gold"].to_list(), used(crossed))}
-        rule = "constituents=typed|of=gold fields"
-        yield scoring.rows(crossed, tallies, rule, pairing, read=read)
+    has_gold, of_gold = pl.col("gold").is_not_null(), "of=gold fields"
+    options = {"task": "visual", "level": "field", "read": read}
+    ladder = metrics.of("visual", "field", *LADDER)
+    yield from text_rows(scoring, cases, pairing, **options, chosen=ladder)
+    # Of the fields of their tasks and, but for metrics that ask for claims, of the gold's alone.
+    chosen: dict[Any, list[metrics.Metric]] = defaultdict(list)
+    for metric in (*metrics.of("visual", "field", "text"), metrics.get("bleu_of_fields")):
+        chosen[metric.tasks, metric.need == SOME_CLAIM].append(metric)
+    for (tasks, of_claims), some in chosen.items():
+        rows = cases.filter(pl.col("task").is_in(tasks), has_gold | of_claims)
+        rules = None if of_claims else of_gold, pairing
+        yield from text_rows(scoring, rows, *rules, **options, chosen=some)
+    marked, crossed = cases.filter(modality="marking"), cases.filter(has_gold, modality="cross")
+    columns = marked["subtype"].to_list(), marked["kind"].to_list()
+    tallies, rule = mark_tallies(*_texts(marked), *columns), "marks=normalised,read as the gold"
+    yield scoring.rows(marked, tallies, rule, pairing, read=read)
+    tallies = {"cross_accuracy": cross_tallies(*_texts(crossed))}
+    yield scoring.rows(crossed, tallies, "constituents=typed", of_gold, pairing, read=read)
+    if field_claims(scoring.whole.answers).height:
+        # Which fields were found at all, whatever was read in them.
+        tallies = field_tallies(*_texts(cases))
+        yield scoring.rows(cases, tallies, "of=fields with a value", PAIRING)
+
+
+def _texts(cases: pl.DataFrame) -> tuple[list[str], list[str]]:
+    return cases["gold"].fill_null("").to_list(), used(cases)

@@ -7,8 +7,8 @@ The scorers of `formlab.scoring.tasks` ask the registry for metrics of the texts
 a plug-in declares beyond that is scored by `own_scores`, from the cases or, for metrics of whole
 documents, from the records. A metric's `view` says what its `tallies` take:
 
-- ``text`` and the rungs of the ladder: n gold and n predicted texts, or n booleans, of n cases;
-- ``boxes``: two arrays of shape (n, 4), x0 y0 x1 y1, NaN where a case has no box;
+- ``text``: n gold and n predicted texts, cases with the same two counting as one;
+- the rungs of the ladder: n booleans of n cases;
 - ``trees``: the gold and predicted trees of n documents, `formlab.trees.Node` or None;
 - ``records``: the gold and predicted records of n documents, each a list of dicts; what an agent
   clicked and typed is there as well.
@@ -33,7 +33,9 @@ from formlab.trees import Node, from_records
 _TREE_RULES = "costs=depth|tree=groups,fields"
 # Of task `layout`, these say how a form is structured; words and lines say only what stands where.
 STRUCTURE = ("group", "link")
-_OUTCOMES = {"kept": "match", "deleted": "missing", "inserted": "spurious"}
+# The outcome and cause of nodes by what became of them.
+_FATES = {"deleted": ("missing", "missed"), "inserted": ("spurious", "spurious")}
+_FATES |= {"kept": ("match", None)}
 _ENTITY = r"^/entities/-?\d+$"
 _FORM = Node("form")
 
@@ -64,25 +66,26 @@ def score(scoring: Scoring) -> TaskScores:
         return TaskScores.of(notes={note: corpus.documents.height})
     flaws: Counter[str] = Counter()
     # A field whose value is not scored has its place in the form all the same.
-    golds = by_document(structure(corpus.records.with_columns(status=pl.lit("ok"))), flaws)
-    preds = by_document(structure(records), flaws)
-    rows = scoring.documents(dict.fromkeys(preds, "ok"))
+    golds = _trees(corpus.records.with_columns(status=pl.lit("ok")), flaws)
+    preds = _trees(records, flaws)
+    answered = pl.DataFrame({"doc_id": [*preds]}, schema={"doc_id": pl.String})
+    rows = scoring.documents(answered.with_columns(pred_status=pl.lit("ok")))
     pairs = [TreePair(golds.get(doc, _FORM), preds.get(doc, _FORM)) for doc in rows["doc_id"]]
     scores = scoring.rows(rows, tallies(pairs), _TREE_RULES, level="document", task="layout")
     cases = []
     for row, pair in zip(rows.to_dicts(), pairs, strict=True):
         # The form itself is on both sides and says nothing.
         for edit in filter(lambda edit: edit.depth, pair.edits()):
-            outcome = _OUTCOMES.get(edit.op, "mismatch")
+            outcome, cause = _FATES.get(edit.op, ("mismatch", None))
             cases.append(row | {
-                "task": "layout", "level": "node", "kind": "node", "subtype": edit.op,
-                "path": edit.gold_path, "pred_path": edit.pred_path, "depth": edit.depth,
+                "subtype": edit.op, "path": edit.gold_path, "pred_path": edit.pred_path,
                 "gold": edit.label if edit.gold_path is not None else None,
-                "pred": edit.pred_label, "cost": edit.cost, "outcome": outcome,
-                "cause": {"missing": "missed", "spurious": "spurious"}.get(outcome),
+                "pred": edit.pred_label, "outcome": outcome, "cause": cause,
+                "depth": edit.depth, "cost": edit.cost,
             })  # fmt: skip
+    same = {"task": "layout", "level": "node", "kind": "node"}
     notes = {f"gold tree: {name}": count for name, count in flaws.items()}
-    return TaskScores.of([tables.table("cases", cases)], [scores], notes)
+    return TaskScores.of([tables.table("cases", cases, **same)], [scores], notes)
 
 
 def structure(records: pl.DataFrame) -> pl.DataFrame:
@@ -97,15 +100,15 @@ def structure(records: pl.DataFrame) -> pl.DataFrame:
     return records.filter(built, ~pl.col("task").is_in(["vqa", "consistency", "click"]))
 
 
-def by_document(records: pl.DataFrame, flaws: Counter[str] | None = None) -> dict[str, Node]:
-    """The tree of each document that has one."""
-    groups = _records_of(records).items()
-    return {doc_id: from_records(rows, flaws=flaws) for doc_id, rows in groups}
-
-
-def _records_of(records: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
+def _by_document(records: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
     groups = records.group_by("doc_id", maintain_order=True)
     return {str(doc_id): group.to_dicts() for (doc_id,), group in groups}
+
+
+def _trees(records: pl.DataFrame, flaws: Counter[str] | None = None) -> dict[str, Node]:
+    """The tree of each document that has one."""
+    groups = _by_document(structure(records)).items()
+    return {doc_id: from_records(rows, flaws=flaws) for doc_id, rows in groups}
 
 
 def _json_scores(scoring: Scoring) -> pl.DataFrame:
@@ -113,14 +116,10 @@ def _json_scores(scoring: Scoring) -> pl.DataFrame:
     gold, answers = (
         records.filter(task="value", path="/").unique("doc_id", keep="first") for records in sides
     )
-    values, statuses, golds = (
-        dict(side.select("doc_id", name).iter_rows())
-        for side, name in ((answers, "value"), (answers, "status"), (gold, "value"))
-    )
-    rows = scoring.documents(statuses).filter(pl.col("doc_id").is_in(list(golds)))
-    rows = rows.with_columns(pred=pl.Series(map(values.get, rows["doc_id"]), dtype=pl.String))
-    both, is_official = [golds[doc] for doc in rows["doc_id"]], scoring.mode == "official"
-    parts = {"json_accuracy": json_tallies(both, used(rows), official=is_official)}
+    rows = scoring.documents(answers.select("doc_id", pred_status="status", pred="value"))
+    rows = rows.join(gold.select("doc_id", "value"), on="doc_id", maintain_order="left")
+    is_official = scoring.mode == "official"
+    parts = {"json_accuracy": json_tallies(rows["value"], used(rows), official=is_official)}
     return scoring.rows(rows, parts, "lists=any-order", level="document", task="value")
 
 
@@ -146,14 +145,14 @@ def _of_documents(metric: metrics.Metric, task: str, scoring: Scoring) -> Iterat
     sides = scoring.corpus.records, scoring.predictions.records
     golds: Mapping[str, Any]
     if is_tree := metric.view == "trees":
-        golds, preds = (by_document(structure(side)) for side in sides)
+        golds, preds = map(_trees, sides)
     else:
-        golds, preds = (_records_of(side.filter(pl.col("task") == task)) for side in sides)
-    first = sides[1].filter(pl.col("path").is_not_null()).unique("doc_id", keep="first")
-    rows = scoring.documents(dict(first.select("doc_id", "status").iter_rows()))
-    rows = rows.filter(pl.col("doc_id").is_in(list(golds)))
+        golds, preds = (_by_document(side.filter(task=task)) for side in sides)
+    first = sides[1].drop_nulls("path").unique("doc_id", keep="first")
+    rows = scoring.documents(first.select("doc_id", pred_status="status"))
+    rows = rows.filter(pl.col("doc_id").is_in([*golds]))
     if docs := rows["doc_id"].to_list():
         absent = None if is_tree else []
-        both = [golds[doc] for doc in docs], [preds.get(doc, absent) for doc in docs]
-        parts = {metric.name: metric.count(*both)}
-        yield scoring.rows(rows, parts, level="document", task=task)
+        given = [preds.get(doc, absent) for doc in docs]
+        counted = {metric.name: metric.count([golds[doc] for doc in docs], given)}
+        yield scoring.rows(rows, counted, level="document", task=task)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -12,11 +12,13 @@ from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import entities as family
 from formlab.metrics.entities import Matching, comparator, match_entities
-from formlab.scoring.align import side_by_side, with_status
+from formlab.scoring.align import side_by_side
 from formlab.scoring.tasks._kit import Scoring, TaskScores, text_rows
 from formlab.tables import USABLE
 
 RULES = "unrepeated=most-confident,else-first"
+# What precision and recall are made of: entities found, in the gold and predicted.
+_COUNTS = pl.col("right", "gold", "pred")
 # The leaves of gold and of predictions.
 Sides = tuple[pl.DataFrame, pl.DataFrame]
 
@@ -28,24 +30,23 @@ def score(scoring: Scoring) -> TaskScores:
     cases are single values, parts of line items included, with the ladder's accuracies.
     """
     predictions, schema = scoring.predictions, Schema.of(scoring.corpus)
-    *every, notes = leaves(scoring.corpus, predictions, schema, scoring.orders)
-    sides = tuple(side.filter("is_scored") for side in every)
+    gold, claims, notes = leaves(scoring.corpus, predictions, schema, scoring.orders)
+    sides = gold.filter("is_scored"), claims.filter("is_scored")
     matching = match_entities(*sides, schema.matches, mode=scoring.mode)
     # A document was answered if any of its records was, else the first says why not.
     first = pl.col("status").sort_by(~pl.col("status").is_in(USABLE), maintain_order=True).first()
-    status = predictions.records.group_by("doc_id", maintain_order=True).agg(first)
-    documents = scoring.documents(dict(status.iter_rows()))
-    pairs = _pairs(sides, matching, schema)
-    is_forgiven = pl.col("item").is_in(matching.forgiven.tolist())
-    unscored = every[1].filter(~pl.col("is_scored") | is_forgiven)
-    joined = side_by_side(*every, pairs).join(
-        unscored.select("doc_id", pred_path="path", unscored=True),
-        on=["doc_id", "pred_path"], how="left", maintain_order="left",
-    )  # fmt: skip
+    documents = scoring.documents(predictions.records.group_by("doc_id").agg(pred_status=first))
     answered = documents.filter(pl.col("status").is_in(USABLE))["doc_id"].implode()
-    joined = with_status(joined, predictions.records).with_columns(
+    is_forgiven = pl.col("item").is_in(matching.forgiven.tolist())
+    unscored = claims.filter(~pl.col("is_scored") | is_forgiven)
+    unscored = unscored.select("doc_id", pred_path="path", unscored=pl.lit("unscored"))
+    joined = side_by_side(gold, claims, _pairs(sides, matching, schema)).join(
+        unscored, on=["doc_id", "pred_path"], how="left", maintain_order="left"
+    )
+    joined = joined.with_columns(
         pl.coalesce("kind", pl.col("pred_path").str.split("/").list.last()),
         task=pl.lit("entity"),
+        outcome=pl.coalesce("unscored", "outcome"),
         has_answer=pl.col("doc_id").is_in(answered),
     )
     cases = _cases(scoring, joined, schema)
@@ -67,14 +68,10 @@ def _cases(scoring: Scoring, joined: pl.DataFrame, schema: Schema) -> pl.DataFra
         golds = (value for value in (gold, *(accepted or ())) if value is not None)
         is_right = has_both and any(same(value, pred, order) for value in golds)
         outcomes.append("match" if is_right else "mismatch" if has_both else "missing")
-    not_scored, names = pl.when("unscored").then(pl.lit("unscored")), joined["kind"]
-    types = {name: schema.type_of(name) for name in names.drop_nulls().unique()}
-    typed = names.replace_strict(types, return_dtype=pl.String) if types else names
-    joined = joined.with_columns(
-        typed,
-        outcome=pl.coalesce(not_scored, "outcome", pl.Series(outcomes, dtype=pl.String)),
-        subtype=pl.coalesce("subtype", typed),
-    )
+    names = joined["kind"]
+    types = names.map_elements(schema.type_of, return_dtype=pl.String)
+    outcome = pl.coalesce("outcome", pl.Series(outcomes, dtype=pl.String))
+    joined = joined.with_columns(types, outcome=outcome, subtype=pl.coalesce("subtype", types))
     return scoring.judged(joined).with_columns(names)
 
 
@@ -88,21 +85,20 @@ def _pairs(sides: Sides, matching: Matching, schema: Schema) -> pl.DataFrame:
     # Single values by their turn, line items by what agrees.
     is_flat, turn = pl.col("component").is_null(), pl.int_range(pl.len())
     flat = [
-        side.filter(is_flat).select("doc", "name", "item", turn=turn.over("doc", "name"))
-        for side in rest
+        side.filter(is_flat).select("doc", "name", turn=turn.over("doc", "name"), **{name: "item"})
+        for side, name in zip(rest, pairs.columns, strict=True)
     ]
-    flat = flat[0].join(flat[1], on=["doc", "name", "turn"], suffix="_pred")
+    flat = flat[0].join(flat[1], on=["doc", "name", "turn"])
     lines = match_entities(*(side.filter(~is_flat) for side in rest), schema.matches, mode="fixed")
-    flat = flat.select(gold="item", pred="item_pred")
-    pairs = pl.concat([pairs, flat, lines.pairs.select("gold", "pred")])
+    pairs = pl.concat([pairs, *(some.select("gold", "pred") for some in (flat, lines.pairs))])
     gold, pred = (
         side.select("doc", "path", "item", "component", turn=turn.over("item", "component"))
         for side in sides
     )
-    place = ["pred", "component", "turn"]
     both = gold.join(pairs, left_on="item", right_on="gold", maintain_order="left")
-    other = pred.select(*place[1:], pred="item", pred_path="path")
-    both = both.join(other, on=place, nulls_equal=True, maintain_order="left")
+    other = pred.select("component", "turn", pred="item", pred_path="path")
+    key = {"on": other.columns[:3], "nulls_equal": True}
+    both = both.join(other, **key, maintain_order="left")
     return both.select("path", "pred_path", doc_id="doc")
 
 
@@ -110,40 +106,41 @@ def _of_documents(
     scoring: Scoring, sides: Sides, matching: Matching, schema: Schema, documents: pl.DataFrame
 ) -> Iterator[pl.DataFrame]:
     """Of a slice precision, recall and F1; of all entities their micro and macro averages."""
-    size, number = documents.height, {name: n for n, name in enumerate(documents["doc_id"])}
-    place = pl.col("doc").replace_strict(number, return_dtype=pl.Int64).alias("place")
     first = pl.col("doc", "name").first()
-    gold, pred = (
-        side.group_by("item", maintain_order=True).agg(first).with_columns(place) for side in sides
-    )
-    credit = gold.join(matching.pairs, left_on="item", right_on="gold")
+    gold, pred = (side.group_by("item").agg(first) for side in sides)
+    right = gold.join(matching.pairs, left_on="item", right_on="gold")
     wrong = pred.filter(~pl.col("item").is_in({*matching.pairs["pred"], *matching.forgiven}))
-    chosen = {("entity", name): [name] for name in schema.entities}
-    chosen |= {("group", "unrepeated"): schema.names(UNREPEATED), (None, None): None}
-    rules, of_entities = (RULES, None if scoring.mode == "official" else text.DATE_RULE), []
-    for (by, value), names in chosen.items():
-        is_of = pl.lit(value=True) if names is None else pl.col("name").is_in(names)
-        parts = [side.filter(is_of) for side in (credit, gold, wrong)]
-        places = [side["place"].to_numpy() for side in parts]
-        # A pair is one prediction that counts, whatever share of it is right.
-        paired, expected, extra = (np.bincount(place, minlength=size) for place in places)
-        earned = np.bincount(places[0], weights=parts[0]["credit"], minlength=size)
-        counts = np.stack([earned, expected, paired + extra], axis=1).astype(float)
-        of_entities += [counts] * (by == "entity")
-        every = np.hstack([np.zeros((size, 0)), *of_entities])
-        options = {"level": "document", "task": "entity", "slice_by": by, "slice_value": value}
-        for name in family.SCORES:
-            stats = every if name.startswith("macro_") else counts
-            if ("_" in name) == (by is None) and stats.shape[1]:
-                yield scoring.rows(documents, {name: stats}, *rules, **options)
+    # A pair is one prediction that counts, whatever share of it is right.
+    counted = (
+        right.select("doc", "name", right="credit", pred=1.0),
+        gold.select("doc", "name", gold=1.0),
+        wrong.select("doc", "name", pred=1.0),
+    )
+    found = pl.concat(counted, how="diagonal")
+
+    def counts(names: Sequence[str]) -> np.ndarray:
+        some = found.filter(pl.col("name").is_in(names)).group_by(doc_id="doc").agg(_COUNTS.sum())
+        units = documents.join(some, on="doc_id", how="left", maintain_order="left")
+        return units.select(_COUNTS.fill_null(0.0)).to_numpy()
+
+    slices = {("entity", name): {"": counts([name])} for name in schema.entities}
+    macro = [parts[""] for parts in slices.values()]
+    slices["group", "unrepeated"] = {"": counts(schema.names(UNREPEATED))}
+    slices[None, None] = {"micro": counts([*found["name"].unique()]), "macro": np.hstack(macro)}
+    rules = RULES, None if scoring.mode == "official" else text.DATE_RULE
+    for (by, value), parts in slices.items():
+        named = {name: name.rpartition("_")[0] for name in family.SCORES}
+        scores = {name: parts[average] for name, average in named.items() if average in parts}
+        options = {"task": "entity", "level": "document", "slice_by": by, "slice_value": value}
+        yield scoring.rows(documents, scores, *rules, **options)
 
 
 def leaves(
     corpus: Corpus, predictions: Predictions, schema: Schema, orders: dict[str, str] | None = None
 ) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, int]]:
     """The leaves of gold and predictions, whether each of them `is_scored`, and notes why not."""
-    claims = predictions.records.filter(pl.col("task") != "layout")
-    claims = claims.filter(pl.col("status").is_in(USABLE) & pl.col("value").is_not_null())
+    is_value = (pl.col("task") != "layout") & pl.col("status").is_in(USABLE)
+    claims = predictions.records.filter(is_value).drop_nulls("value")
     if orders is None:
         orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     gold, pred = (_parsed(side, orders) for side in (corpus.records, claims))

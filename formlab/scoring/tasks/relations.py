@@ -22,27 +22,22 @@ import polars as pl
 from formlab import metrics, tables, text
 from formlab.benchmarks.formcraft import RELATIONS, item_meta
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.counts import right_tallies
-from formlab.scoring.align import rungs, side_by_side, with_read, with_status
+from formlab.scoring.align import PRED, rungs, side_by_side, with_read
 from formlab.scoring.fields import words_read
 from formlab.scoring.item_alignment import same_paths
 from formlab.scoring.tasks import content
 from formlab.scoring.tasks._kit import Scoring, TaskScores, any_for
-from formlab.tables import BOX, LADDER, USABLE
+from formlab.tables import LADDER, USABLE
 from formlab.text.normalise import LADDER_STEPS
 
-# The level of each task's items, and what is measured at a level by which column of the cases.
+# The level of each task's items.
 LEVELS = {"vqa": "question", "consistency": "check"}
-_MEASURED = {
-    "question": {"vqa_accuracy": "whole"},
-    "check": {"consistency_accuracy": "whole", "consistency_dependent_accuracy": "dependent"},
-    "contradiction": {"contradictions_found": "dependent"},
-}
+# The metric that asks for all fields of a relation; the others ask for one value.
+WHOLE = "consistency_accuracy"
 _KEY = ["doc_id", "path"]
 # What the case of a field says of its prediction.
-_READ = ("pred", "pred_path", "pred_page", "pred_origin", "confidence")
-_READ += tuple(f"pred_{side}" for side in BOX)
-_CONTRADICTION, _NONE = pl.col("level") == "contradiction", pl.lit([], pl.List(pl.String))
+_READ = (*PRED.values(), "confidence")
+_CONTRADICTION = pl.col("level") == "contradiction"
 
 # What is noted of all predictions.
 VALUES = "values in answers to checks"
@@ -85,11 +80,9 @@ def score(scoring: Scoring) -> TaskScores:
         if is_check:
             # A check without an answer has what was read in its dependent field.
             silent = fields.filter("is_dependent", ~pl.col("is_answered")).drop_nulls("pred")
-            silent = silent.select("doc_id", *_READ, path="check", pred_status="status")
-            joined = with_read(joined, silent, (*_READ, "pred_status"))
+            joined = with_read(joined, silent.select("doc_id", *_READ, path="check"), _READ)
             joined = _with_contradictions(joined, fields, scoring)
         # Who read a form and left an item out missed the item, not the document.
-        joined = with_status(joined, sides[1])
         joined = joined.with_columns(has_answer=pl.col("doc_id").is_in(usable))
         cases = scoring.judged(joined).with_columns(dependent="typed", whole="typed")
         if is_check and not claims.height:
@@ -129,7 +122,8 @@ def _fields(gold: pl.DataFrame, answers: pl.DataFrame, read: pl.DataFrame) -> pl
     fields = pl.DataFrame(rows, columns, orient="row")
     stands = content.field_claims(gold).select(*_KEY, "kind", "accepted", gold="value")
     usable = pl.when(pl.col("status").is_in(USABLE)).then("pred").alias("pred")
-    read = read.drop_nulls("gold").with_columns(usable).select(*_KEY, *_READ, "status")
+    read = read.drop_nulls("gold").with_columns(usable, pred_status="status")
+    read = read.select(*_KEY, *_READ)
     for side in (stands, read):
         fields = fields.join(side, on=_KEY, how="left", maintain_order="left")
     own = pl.when(~pl.col("is_dependent")).then("answer")
@@ -150,37 +144,37 @@ def _with_contradictions(
 
 def _of_all_fields(cases: pl.DataFrame, fields: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
     """The cases of checks, judged by all fields of each."""
-    values = cases.select("doc_id", value="pred", check="path", is_dependent=pl.lit(True))
-    key = ["doc_id", "check", "is_dependent"]
-    fields = fields.join(values, on=key, how="left", maintain_order="left")
+    is_dependent, key = pl.col("is_dependent"), ["doc_id", "check", "is_dependent"]
+    given = cases.select("doc_id", check="path", given="pred", is_dependent=True)
+    fields = fields.join(given, on=key, how="left", maintain_order="left")
+    # A contradiction is found with the value that follows, whatever was read beside it.
+    alone = cases.filter(_CONTRADICTION).select("doc_id", check="path", is_dependent=False)
+    fields = fields.join(alone, on=key, how="anti", maintain_order="left")
     # Of a field left blank nothing needs to be said.
     blank = pl.when(pl.col("gold").str.strip_chars() == "").then(pl.lit(""))
-    fields = fields.with_columns(pl.coalesce("value", "pred", blank).alias("pred"))
+    fields = fields.with_columns(pl.coalesce("given", "pred", blank).alias("pred"))
     fields = fields.with_columns(_rungs(fields, "gold", "pred", scoring))
-    others = ~pl.col("is_dependent")
-    checks = fields.group_by("doc_id", pl.col("check").alias("path"), maintain_order=True).agg(
-        *(pl.col(rung).filter(others).all().alias(f"others_{rung}") for rung in LADDER),
-        pl.col("path").filter(others, ~pl.col("typed")).alias("wrong"),
-        pl.col("path").filter("is_dependent").first().alias("dependent_path"),
-        pl.col("typed").filter("is_dependent").any().alias("copied"),
+    checks = fields.group_by("doc_id", path="check").agg(
+        pl.col(LADDER).filter(~is_dependent).all().name.prefix("others_"),
+        wrong=pl.col("path").filter(~is_dependent, ~pl.col("typed")),
+        itself=pl.col("path").filter(is_dependent).head(1),
+        copied=pl.col("typed").filter(is_dependent).any(),
     )
     cases = cases.join(checks, on=_KEY, how="left", maintain_order="left")
-    # A contradiction is found with the value that follows, whatever was read beside it.
-    others = {rung: pl.col(f"others_{rung}") | _CONTRADICTION for rung in LADDER}
-    wrong = pl.when(~_CONTRADICTION).then("wrong").otherwise(_NONE)
-    scored = pl.col("dependent_path").is_not_null() & (pl.col("outcome") != "unscored")
-    dependent = pl.col("dependent")
-    itself = pl.when(~dependent).then(pl.concat_list("dependent_path")).otherwise(_NONE)
-    by_source = pl.when(wrong.list.len() > 0).then(pl.lit("wrong_source"))
-    cause = by_source.when(~dependent).then(pl.lit("wrong_relation")).otherwise("cause")
+    scored = (pl.col("itself").list.len() > 0) & (pl.col("outcome") != "unscored")
+    both = {rung: pl.col(rung) & pl.col(f"others_{rung}") for rung in LADDER}
+    dependent, is_source = pl.col("dependent"), pl.col("wrong").list.len() > 0
+    cause = pl.when(is_source).then(pl.lit("wrong_source"))
+    cause = cause.when(~dependent).then(pl.lit("wrong_relation")).otherwise("cause")
     told = scored & pl.col("status").is_in(USABLE) & (dependent | pl.col("copied"))
-    missed = scored & (pl.col("outcome") == "match") & ~others["normalised"]
+    missed = scored & (pl.col("outcome") == "match") & ~pl.col("others_normalised")
+    itself = pl.when(~dependent).then("itself").otherwise(pl.lit([], pl.List(pl.String)))
     return cases.with_columns(
-        **{n: pl.when(scored).then(pl.col(n) & also).otherwise(n) for n, also in others.items()},
-        whole=pl.when(scored).then(dependent & others["typed"]),
+        **{rung: pl.when(scored).then(right).otherwise(rung) for rung, right in both.items()},
+        whole=pl.when(scored).then(both["typed"]),
         outcome=pl.when(missed).then(pl.lit("mismatch")).otherwise("outcome"),
         cause=pl.when(told).then(cause).otherwise("cause"),
-        failed=pl.when(scored).then(pl.concat_list(wrong, itself)),
+        failed=pl.when(scored).then(pl.concat_list("wrong", itself)),
     ).drop(checks.columns[2:])
 
 
@@ -190,13 +184,15 @@ def _scores(
     slices = {axis: cases[axis].fill_null("none") for axis in RELATIONS}
     cell = cases.select(cell=pl.concat_str(slices.values(), separator=" & "))["cell"]
     slices = {None: None} | slices | {" & ".join(RELATIONS): cell}
-    typed, fuzzy = ("rung=typed", text.DATE_RULE), (f"fuzzy>={scoring.threshold:g}", text.DATE_RULE)
-    measured = _MEASURED[level].items()
-    parts = {name: right_tallies(cases[right].to_list()) for name, right in measured}
+    parts = {
+        metric.name: metric.count(cases["whole" if metric.name == WHOLE else "dependent"].to_list())
+        for metric in metrics.of(task, level, "typed")
+    }
     for by, values in slices.items():
         sliced = {"slice_by": by, "slice_value": values, "level": level}
-        yield scoring.rows(cases, parts, *typed, *rules, **sliced)
+        yield scoring.rows(cases, parts, "rung=typed", text.DATE_RULE, *rules, **sliced)
     ladder = metrics.of(task, "field", *LADDER)
-    parts = {metric.name: right_tallies(cases[metric.view].to_list()) for metric in ladder}
+    parts = {metric.name: metric.count(cases[metric.view].to_list()) for metric in ladder}
     name = "contradictions" if level == "contradiction" else task
-    yield scoring.rows(cases, parts, *fuzzy, level=level, slice_by="task", slice_value=name)
+    fuzzy, sliced = f"fuzzy>={scoring.threshold:g}", {"slice_by": "task", "slice_value": name}
+    yield scoring.rows(cases, parts, fuzzy, text.DATE_RULE, level=level, **sliced)

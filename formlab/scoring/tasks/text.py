@@ -63,8 +63,7 @@ def _cases(scoring: Scoring) -> tuple[pl.DataFrame, str | None, dict[str, int]]:
         both = side_by_side(gold, claims, same_paths(gold, claims))
     # A document-level row without a value gives only the status of the document.
     has_content = ~_PAGE | pl.col("pred").is_not_null()
-    spurious = both.filter(pl.col("outcome") == "spurious", has_content)
-    joined = both.filter(pl.col("outcome").is_null())
+    joined = both.filter(pl.col("outcome").is_null() | has_content)
     answers, read = whole.answers.filter(task="text"), None
     if words_read(whole, "text"):
         read = described(scoring.reader)
@@ -73,15 +72,14 @@ def _cases(scoring: Scoring) -> tuple[pl.DataFrame, str | None, dict[str, int]]:
         blind = unnamed & pl.any_horizontal(pl.col(BOX).is_null())
         joined = filled(joined, words_of_pages(records), unnamed, reader=scoring.reader)
         joined = joined.with_columns(outcome=pl.when(blind).then(_UNSCORED).otherwise("outcome"))
-    joined = pl.concat([joined, spurious], how="diagonal_relaxed")
-    if read is None and page_text.texts_only(answers):
+    elif page_text.texts_only(answers):
         read = page_text.RULES
         joined, notes = page_text.in_page_text(joined, gold, claims)
-    elif read is None and answers.filter(~_PAGE).is_empty():
+    elif answers.filter(~_PAGE).is_empty():
         fields = ~_PAGE & pl.col("gold").is_not_null()
         notes["gold fields not scored: no page has a usable text"] = joined.filter(fields).height
         joined = joined.filter(~fields)
-    elif read is None:
+    else:
         # Beside answers that name fields, what is no more than a text is no page that was read.
         texts = claims.filter(_PAGE, pl.col("status").is_in(USABLE)).drop_nulls("value")
         texts = texts.join(gold.filter(~_PAGE), on="doc_id", how="semi")

@@ -18,7 +18,7 @@ from formlab.systems import ocr, prompts
 from formlab.systems.chat.client import RUNNING, SHAPING
 from formlab.systems.pages import Page, page_files, pages
 from formlab.tables import BOX as SIDES
-from formlab.text.layout import rows as reading_order
+from formlab.text.markup import in_rows as reading_order
 
 Row = dict[str, Any]
 Schema = dict[str, Any]

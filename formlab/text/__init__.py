@@ -176,7 +176,7 @@ def ladders(
     rows = list(zip(golds, preds, *columns, strict=True))
     # What is equal as it is needs no reading.
     is_equal = [gold is not None and gold == pred for gold, pred, *_ in rows]
-    found = [[equal] * 4 + [float(equal), False] for equal in is_equal]
+    found: dict[int, Sequence[float]] = {}
     pairs = [
         (row, right, pred, kind, order)
         for row, (gold, pred, kind, order, others) in enumerate(rows)
@@ -194,10 +194,13 @@ def ladders(
         may_be_date = not typed and (kind == "date" or kind not in _KINDS)
         is_swapped = may_be_date and _same_value(gold, pred, "date", "either")
         rungs = (gold == pred, same, typed, typed or close >= threshold, close, is_swapped)
-        found[row] = list(map(max, found[row], rungs))
-    columns = dict.fromkeys(Ladder._fields[:-1], pl.Boolean)
-    columns |= {"similarity": pl.Float64, "ambiguous": pl.Boolean}
-    frame = pl.DataFrame(found, columns, orient="row")
+        found[row] = tuple(map(max, found.get(row, rungs), rungs))
+    equal, rows = pl.Series(is_equal, dtype=pl.Boolean), list(found)
+    columns = dict.fromkeys(Ladder._fields[:-1], equal)
+    columns |= {"similarity": equal.cast(pl.Float64), "ambiguous": equal & False}
+    told = zip(columns.items(), zip(*found.values(), strict=True), strict=False)
+    columns |= {name: of.clone().scatter(rows, list(new)) for (name, of), new in told}
+    frame = pl.DataFrame(columns)
     return frame.with_columns(pl.col("ambiguous") & ~pl.col("typed"))
 
 

@@ -109,7 +109,8 @@ RULES = """
   changed or lost inside is `digit`.
 - Day and month exchanged is `date_order`, though only digits differ. Two values exchanged between
   rows are `wrong_row`, however alike they are.
-- A date, a number or a code of which more than two digits differ is `other_value`.
+- Numbers are compared in one notation: `$1,200.00` read as `1201` is `digit`. If its sign, unit
+  or point is lost too, or more than two digits change, as in a date or code, it is `other_value`.
 - A mark that is missing beside text read rightly is `notation`.
 - Where nothing is left because the text is stuck to a neighbour's, the field is `clipped`, the
   neighbour `merged`.
@@ -132,7 +133,6 @@ ELSEWHERE = """
 Of 30 other errors of the same engine, drawn at random, one of a document, somebody who had not seen
 the rules gave 26 the same cause, and 29 where two fitted; without space, punctuation, case and
 reader 10 and 13 of 14. Before the rules were mended by a first draw, it was 31 and 36 of 40.
-In nine of ten `space` drawn from FUNSD the gold has spaces that the page has not.
 """
 
 

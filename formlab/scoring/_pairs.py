@@ -97,18 +97,16 @@ def _values(gold: str, pred: str) -> str | None:
     if _other_unit(gold, pred):
         return "unit"
     if numbers := _numbers(gold, pred):
-        if numbers[0] == numbers[1]:
-            return "number_format"
-        if numbers[0] == -numbers[1]:
-            return "sign"
+        first, second = (number.amount for number in numbers)
+        if second in (first, first.copy_negate()):
+            return "number_format" if first == second else "sign"
     is_date = any(possible_dates(gold)) and any(possible_dates(pred))
     return _dates(gold, pred) if is_date else None
 
 
-def _numbers(gold: str, pred: str) -> tuple[Decimal, Decimal] | None:
-    first = read_as("number", gold)
-    second = read_as("number", pred) if first else None
-    return (first.amount, second.amount) if second else None
+def _numbers(gold: str, pred: str) -> list[text.Money] | None:
+    numbers = [read_as("number", side) for side in (gold, pred)]
+    return None if None in numbers else numbers
 
 
 def _other_unit(gold: str, pred: str) -> bool:
@@ -227,7 +225,8 @@ def _misread(gold: str, pred: str) -> str:
         return "scale"
     first, second = squashed(gold), squashed(pred)
     figures = _DIGIT.search(first) and _DIGITS.sub("0", first) == _DIGITS.sub("0", second)
-    is_digit = figures and _few_changes(first, second)
+    in_one = (first, second) if figures else _alike_written(gold, pred)
+    is_digit = in_one and _few_changes(*in_one)
     partial = not figures or first in second or second in first
     if partial and (contained := _contained(gold, pred)):
         return contained
@@ -248,6 +247,19 @@ def _misread(gold: str, pred: str) -> str:
     return _roughly_contained(first, second) or unlike
 
 
+def _alike_written(gold: str, pred: str) -> tuple[str, str] | None:
+    """Two numbers of one sign, unit and size in one notation; None if they are no such numbers."""
+    sides = _numbers(gold, pred) or ()
+    units = [{*side.currency.split("/")} for side in sides if side.currency]
+    if not sides or (units and not set.intersection(*units)):
+        return None
+    exponents = [side.amount.as_tuple().exponent for side in sides]
+    texts = tuple(f"{side.amount:.{max(0, -min(exponents))}f}" for side in sides)
+    # Without a point, a number has lost the other's decimals, unless these are zeros.
+    lost = min(exponents) < 0 <= max(exponents) and {t.rstrip("0")[-1] for t in texts} != {"."}
+    return texts if len({_DIGIT.sub("0", t) for t in texts}) == 1 and not lost else None
+
+
 def _few_changes(gold: str, pred: str) -> bool:
     """Whether one or two digits are changed; one more may be added or lost where most stay."""
     changed, longer = Levenshtein.distance(gold, pred), abs(len(gold) - len(pred))
@@ -266,9 +278,8 @@ def _unlike(gold: str, pred: str) -> bool:
 
 def _scaled(gold: str, pred: str) -> bool:
     """Whether the numbers differ by a power of ten; one digit at the end of a code is none."""
-    if not _DIGIT.search(gold) or not _DIGIT.search(pred):
-        return False
-    first, second = _numbers(gold, pred) or (None, None)
+    numbers = _numbers(gold, pred) if _DIGIT.search(gold) and _DIGIT.search(pred) else None
+    first, second = [number.amount for number in numbers or ()] or (None, None)
     if not first or not second or first == second:
         return False
     figures = {"".join(map(str, of.as_tuple().digits)).strip("0") for of in (first, second)}

@@ -57,13 +57,9 @@ _UNITS = _TEXT.str.replace_all(r"[^0-9.,]", "").str.replace(r"[.,][0-9]{1,2}$", 
 _SIZE = _UNITS.str.replace_all("[.,]", "").str.extract("^([0-9]{1,300})$").cast(pl.Float64)
 _IS_SIZE = (_KIND != "date").fill_null(True) & ~_DAY & (_AMOUNT | (_KIND == "number"))
 _LETTERS = _TEXT.str.replace_all(r"[^\pL]", "")
-_CASE = (
-    pl.when(_LETTERS.str.to_uppercase() == _LETTERS)
-    .then(pl.lit("all capitals"))
-    .when(_LETTERS.str.to_lowercase() == _LETTERS)
-    .then(pl.lit("no capitals"))
-    .otherwise(pl.lit("some capitals"))
-)
+_UPPER, _LOWER = _LETTERS.str.to_uppercase() == _LETTERS, _LETTERS.str.to_lowercase() == _LETTERS
+_CASE = pl.when(_UPPER).then(pl.lit("all capitals")).when(_LOWER).then(pl.lit("no capitals"))
+_CASE = _CASE.otherwise(pl.lit("some capitals"))
 
 
 def _third(side: str, size: str, first: str, second: str, last: str) -> pl.Expr:

@@ -275,13 +275,9 @@ def _elsewhere(rows: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
     """The rows, and `where` others have the letters `sought`, if these are no chance."""
     at, path, there = ["doc_id", "sought"], pl.col("path"), pl.col("place")
     asked = rows.filter(pl.col("sought").str.len_chars() >= TELLING)
-    held = (
-        others.join(asked, on=at, how="semi")
-        .group_by(at)
-        .agg(
-            other=path.first(), paths=path.n_unique(), there=there.first(), places=there.n_unique()
-        )
-    )
+    held = others.join(asked, on=at, how="semi").group_by(at)
+    one = {"other": path.first(), "there": there.first()}
+    held = held.agg(paths=path.n_unique(), places=there.n_unique(), **one)
     found = asked.join(held, on=at).filter((pl.col("paths") > 1) | (pl.col("other") != path))
     found = found.select("row", where=_where((pl.col("places") == 1) & (pl.col("there") == there)))
     return rows.join(found, on="row", how="left", maintain_order="left")

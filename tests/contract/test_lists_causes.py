@@ -66,7 +66,7 @@ def test_i05_values_exchanged_between_rows_are_from_the_wrong_row():
 
 
 def test_i06_digit_is_one_or_two_changed_digits_and_another_value_is_not_misread():
-    digits = [("2012-09-04", "2012-09-05"), ("1,250.00", "1,275.00")]
+    digits = [("2012-09-04", "2012-09-05"), ("1,250.00", "1,275.00"), ("1,250", "1251")]
     crossed = [("2012-09-04", "2012-04-09"), ("4 Sep 2012", "9 April 2012")]
     others = [("4 March 2011", "1 May 1950"), ("2012-09-04", "1987-11-23"), ("88.20", "1.00")]
     others += [("$1,250.00", "$987.10"), ("Berlin", "Potsdam")]

@@ -171,17 +171,14 @@ def _parsed(records: pl.DataFrame, orders: Mapping[str, str]) -> pl.DataFrame:
     # The parts of a line item share the number of the first of them.
     base = pl.when(nested).then(pl.col("path").str.extract(r"^(/[^/]*/[^/]*)")).otherwise("path")
     written = pl.col("doc_id").replace_strict(orders, default=None, return_dtype=pl.String)
-    return (
-        records.drop_nulls("path")
-        .with_row_index("number")
-        .with_columns(
-            doc="doc_id",
-            item=pl.col("number").cast(pl.Int64).min().over("doc_id", base),
-            name=_unescaped(steps.list.get(1, null_on_oob=True).fill_null("")),
-            component=pl.when(nested).then(_unescaped(steps.list.get(3, null_on_oob=True))),
-            identity="meta",
-            order=written,
-        )
+    records = records.drop_nulls("path").with_row_index("number")
+    return records.with_columns(
+        doc="doc_id",
+        item=pl.col("number").cast(pl.Int64).min().over("doc_id", base),
+        name=_unescaped(steps.list.get(1, null_on_oob=True).fill_null("")),
+        component=pl.when(nested).then(_unescaped(steps.list.get(3, null_on_oob=True))),
+        identity="meta",
+        order=written,
     )
 
 

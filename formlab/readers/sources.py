@@ -83,31 +83,17 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
         yield from _of_frame(source, f"{FRAME}, row ")
     # Not Path.exists(), which raises on names that no file can have.
     elif not os.path.exists(path := files.local(source)):
-        raise DataMissing("no such file or folder", where=path, remedy="check the path")
+        remedy = door.near(path) or "check the path"
+        raise DataMissing("no such file or folder", where=path, remedy=remedy)
     elif not path.is_dir() and kind(path) != "zip":
         yield from _of_file(Member.of(path), notes)
-    elif ending((found := document_files(path))[0].name) not in door.TABLES:
+    elif ending((found := door.document_files(path))[0].name) not in door.TABLES:
         yield from _of_documents(found, notes)
     elif len(found) > 1:
         what = f"several tables: {', '.join(member.name for member in found[:5])}"
         raise DataBroken(what, where=path, remedy="one of them, or one JSON file a document")
     else:
         yield from _of_file(found[0], notes)
-
-
-def document_files(path: Path) -> list[Member]:
-    """The files of a folder or archive with a document each: JSON, else texts; else its tables."""
-    if path.is_dir():
-        paths = (file for file in sorted(path.rglob("*")) if file.is_file())
-        found = [Member.of(file, file.relative_to(path).as_posix()) for file in paths]
-    else:
-        found = list(members(path).values())
-    found = [m for m in found if not any(s[:1] in ("", ".") for s in m.name.split("/"))]
-    for endings in ((".json",), (".txt",), (".md",), door.TABLES):
-        if named := [member for member in found if ending(member.name) in endings]:
-            return named
-    what, remedy = "no JSON files in this folder", "one JSON file a document, or a table"
-    raise DataBroken(what, where=path, remedy=remedy)
 
 
 def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False) -> Iterator[Batch]:
@@ -239,6 +225,9 @@ def _document(member: Member, notes: Counter[str]) -> Row:
         problem = f"cannot be read: {getattr(error, 'what', error)}"
         notes[f"files that {problem}"] += 1
         return {"/": problem}
+    if value in ({}, []):
+        # As an answer that holds nothing is in any other file.
+        return {"/": "{}"}
     if not isinstance(value, dict | list) or not is_flat(value) or arguments(value) is not None:
         return {"/": text}
     value = by_name(value)
@@ -304,8 +293,9 @@ def _tabled(numbered: Rows, place: str, home: str, notes: Counter[str]) -> Itera
     notes["columns without a name, left out"] += names.count("")
     width, where = len(names), f"{home}{place}"
     if twice := [name for name in names if name and names.count(name) > 1]:
-        what, remedy = f"two columns are called {twice[0]!r}", "the first row names the columns"
-        raise DataBroken(what, where=f"{where}{above[title][0]}", remedy=f"rename one: {remedy}")
+        what = f"two columns are called {twice[0]!r}"
+        remedy = "one name in each column; for merged headings such as Applicant/Name"
+        raise DataBroken(what, where=f"{where}{above[title][0]}", remedy=remedy)
     document = next((name for name in names if plain_name(name) in IDS), None)
 
     def is_total(cells: Sequence[Any]) -> bool:

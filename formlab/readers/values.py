@@ -78,9 +78,12 @@ def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str],
         usual, further = ([n for n in NAMES[t][name] if n in free] for t in ("columns", "further"))
         if len(usual := usual or further) == 1 or plain_name(name) in usual:
             names[name] = free[usual[0]]
-    if "doc_id" not in names:
-        what = f"no column, or several, for the document among {', '.join(known)[:400]}"
-        raise DataBroken(what, where=where, remedy=_naming("doc_id", known))
+        elif name == "doc_id":
+            several = [free[column] for column in usual]
+            what = "several columns may name" if several else "no column names"
+            what += f" the document: {', '.join(several or known)[:400]}"
+            near = several or get_close_matches(name, known)
+            raise DataBroken(what, where=where, remedy=_naming(name, near))
     fields = {*known} - {*names.values(), *_DTYPES, *tables.RECORDS}
     is_long = bool(_KEYS & columns.keys())
     if not is_long and names.keys() >= _KEYS:
@@ -119,10 +122,12 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
         if not doc_id:
             raise DataBroken(f"no {names['doc_id']}", where=where, remedy="a name in every row")
         if not is_long and (first := first_rows.setdefault(doc_id, origin)) != origin:
-            rest = [name for name in batch.names if name not in (names["doc_id"], *_KEYS)]
-            option = _naming("value" if "path" in batch.names else "path", rest)
-            what = f"two rows for document {doc_id!r}, the first at {first}"
-            raise DataBroken(what, where=where, remedy=f"keep one, or if each is a value: {option}")
+            what = f"document {doc_id!r} is given twice, at {first} and {origin}"
+            remedy = "keep one; if rows are line items: columns such as items/0/name"
+            if len(lacking := _KEYS.difference(batch.names)) == 1:
+                rest = [name for name in batch.names if name not in (names["doc_id"], *_KEYS)]
+                remedy = f"keep one; if each is a value: {_naming(*lacking, rest)}"
+            raise DataBroken(what, where=where, remedy=remedy)
         stated = ((name, _stated(name, row.get(column), where)) for name, column in beside.items())
         said = {name: cell for name, cell in stated if cell is not None}
         base = {"doc_id": doc_id, "path": "", "value": None, "origin": origin, "/at": at}

@@ -48,7 +48,9 @@ fields:
 def test_types_are_the_same_from_yaml_json_schema_and_a_model(tmp_path):
     (tmp_path / "t.yaml").write_text(YAML)
     (tmp_path / "t.json").write_text(json.dumps(Invoice.model_json_schema()))
-    for source in (tmp_path / "t.yaml", tmp_path / "t.json", Invoice):
+    schema = {"name": "invoice", "strict": True, "schema": Invoice.model_json_schema()}
+    asked = {"type": "json_schema", "json_schema": schema}
+    for source in (tmp_path / "t.yaml", tmp_path / "t.json", Invoice, schema, asked):
         types = FieldTypes.read(source)
         kinds = {"/total": "number", "/day": "date", "/paid": "checkbox", "/state": "choice"}
         kinds |= {"/items/*/name": "string", "/items/*/price": "number"}

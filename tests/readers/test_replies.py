@@ -89,6 +89,21 @@ def test_one_wrapper_may_stand_around_another(around, tmp_path):
     assert read(tmp_path / "m.json") == [("a", "/total", "9.00"), ("b", "/total", "12.50")]
 
 
+ALIKE = {"{}": "missed", "[]": "missed", " ": "missed", '[{"total": "12.50"}]': None}
+
+
+@pytest.mark.parametrize("text", ALIKE)
+def test_an_answer_is_the_same_in_a_row_and_in_a_file_of_its_own(text, tmp_path):
+    rows = ({"doc_id": name, "text": of} for name, of in (ANSWERS | {"b": text}).items())
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    for name in ("txt", "json"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"a.{name}").write_text(ANSWERS["a"])
+        (tmp_path / name / f"b.{name}").write_text(text)
+    for source in map(tmp_path.joinpath, ("rows.jsonl", "txt", "json")):
+        assert evaluate(GOLD, source).fields.filter(doc_id="b")["cause"].to_list() == [ALIKE[text]]
+
+
 def test_headers_in_capitals_and_lists_as_text_are_read():
     gold = [{"Document": "a", "Field Name": "n", "Ground Truth": "5"}]
     assert read_values(gold)["path"].to_list() == ["/n"]

@@ -47,8 +47,7 @@ def processes(text: str) -> int | str:
 
 def documents(text: str) -> str | int | Path:
     """Which documents: a word, how many, or the file that lists them."""
-    number = text.isdecimal() and int(text)
-    return number or (text if text in ("all", "answered") else Path(text))
+    return (text.isdecimal() and int(text)) or (text if text in ("all", "answered") else Path(text))
 
 
 def option(names: str, text: str = "", kind: Any = None, default: Any = None, **more: Any) -> Any:

@@ -80,8 +80,7 @@ def of_table(
     table: Any, corpus: Corpus, *parts: Any, name: str | None = None, columns: Any, **how: Any
 ) -> Iterator[Predictions]:
     """The predictions in any table, JSON, folder or frame; the rest as for `in_parts`."""
-    path = table if isinstance(table, Path) else None
-    source = Source(path, corpus, columns, name=name)
+    source = Source(table if isinstance(table, Path) else None, corpus, columns, name=name)
     return in_parts(values.pieces(table, columns, source.notes), source, *parts, **how)
 
 

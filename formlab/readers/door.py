@@ -118,8 +118,7 @@ def members(path: str | Path, data: BinaryIO | None = None) -> dict[str, Member]
 
     def member(info: zipfile.ZipInfo) -> Member:
         where, opened = f"{path}#{info.filename}", partial(archive.open, info)
-        stream = partial(_unpacked, opened, info.compress_size, where)
-        return Member(where, info.filename, stream)
+        return Member(where, info.filename, partial(_unpacked, opened, info.compress_size, where))
 
     return {info.filename: member(info) for info in archive.infolist() if not info.is_dir()}
 

@@ -335,8 +335,7 @@ def _answer_to(test: Row, gold: str, markdown: str) -> str | None:
     if test["type"] == "order":
         # Seen from the end, the last place of the second text is its first.
         first, last = _place(before, page, most), _place(after[::-1], page[::-1], most)
-        is_ordered = None not in (first, last) and first < len(page) - last - len(after)
-        return gold if is_ordered else None
+        return gold if None not in (first, last) and first + last + len(after) < len(page) else None
     if test["first_n"] or test["last_n"]:
         page = page[: test["first_n"]] + page[-test["last_n"] if test["last_n"] else len(page) :]
     read, asked = (page, text) if test["case_sensitive"] else (page.lower(), text.lower())

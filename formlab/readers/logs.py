@@ -112,8 +112,7 @@ def log_rows(source: Any, origin: Source) -> Iterator[Row]:
 
 def is_table(path: Path) -> bool:
     """Whether a file is a table with columns for both gold and answers."""
-    columns = samples.names(path)
-    return all(columns & {*samples.NAMES[name]} for name in ("gold", "value"))
+    return all(samples.names(path) & {*samples.NAMES[name]} for name in ("gold", "value"))
 
 
 def evaluation(

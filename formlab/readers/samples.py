@@ -93,8 +93,7 @@ class Sample:
         if form is None:
             return value if isinstance(value, tuple) else [(self.path, as_text(value))]
         base = "" if self.path == ANSWER else self.path or ""
-        is_form = isinstance(value, Mapping | list)
-        return [*fields(answers.form_in(value), base)] if is_form else []
+        return [*fields(answers.form_in(value), base)] if isinstance(value, Mapping | list) else []
 
     def _claims(self, form: Any, golds: Sequence[Any]) -> tuple[str | None, Sequence[Any]]:
         """The status of what it answers, and the values; null at each field that was asked for."""
@@ -192,8 +191,7 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Source]:
         of_run = {role: rows.filter(is_of).drop(of_all[:3]) for role, rows in by.items()}
         is_one = sum(system == other for other, _ in keys) == 1
         said = {"name": system if is_one else f"{system}, epoch {epoch}", "log": log}
-        notes = Counter(source.notes)
-        runs.append(replace(source, notes=notes, rows=of_run, **said))
+        runs.append(replace(source, notes=Counter(source.notes), rows=of_run, **said))
     return runs
 
 

@@ -209,8 +209,7 @@ def _of_documents(found: Sequence[Member], notes: Counter[str]) -> Iterator[Batc
         names = [Path(member.name).with_name(stem(member.name)).as_posix() for member in found]
     named = zip(names, found, strict=True)
     rows = ((member.name, {"doc_id": name} | _document(member, notes)) for name, member in named)
-    home = found[0].where.removesuffix(found[0].name)
-    return _batched(rows, "", home, documents=True)
+    return _batched(rows, "", found[0].where.removesuffix(found[0].name), documents=True)
 
 
 def _document(member: Member, notes: Counter[str]) -> Row:
@@ -225,13 +224,11 @@ def _document(member: Member, notes: Counter[str]) -> Row:
         problem = f"cannot be read: {getattr(error, 'what', error)}"
         notes[f"files that {problem}"] += 1
         return {"/": problem}
-    if value in ({}, []):
-        # As an answer that holds nothing is in any other file.
-        return {"/": "{}"}
     if not isinstance(value, dict | list) or not is_flat(value) or arguments(value) is not None:
         return {"/": text}
     value = by_name(value)
-    return value if isinstance(value, dict) else {f"/{n}": item for n, item in enumerate(value)}
+    named = value if isinstance(value, dict) else {f"/{n}": item for n, item in enumerate(value)}
+    return named or {"/": "{}"}  # An answer that holds nothing, as in any other file.
 
 
 def _of_value(value: Any, name: str, document: str, home: str = "") -> Iterator[Batch]:

@@ -26,8 +26,7 @@ from formlab.trees import escape, pattern, pointer, unescape
 
 # Names of types, and the kind that the fields of each get.
 TYPES = {name: kind for kind, names in door.NAMES["kinds"].items() for name in names}
-COMPARATORS = ("exact", "text", "typed", "fuzzy")
-_KNOWN = {"type": TYPES, "comparator": COMPARATORS}
+_KNOWN = {"type": TYPES, "comparator": ("exact", "text", "typed", "fuzzy")}
 _FORMATS = {form: name for name, forms in door.NAMES["formats"].items() for form in forms}
 _RULE, _WORDS, _WRAPPED, _OPTIONS = door.NAMES["types"].values()
 _SCHEMA, _DEEPEST = {"properties", "$ref", "$schema"}, 40  # How deep one may be nested.
@@ -153,8 +152,7 @@ def _type_of(values: list[str]) -> tuple[str, int]:
     some = [v for v in plain if v.casefold() in _OPTIONS or not text.is_null_word(v)]
     if not some or any(_CODE.fullmatch(value) for value in some):
         return "string", 0
-    least = len(some) if len(some) < _FEW else _SHARE * len(some)
-    odd, most = {}, int(len(some) - least)
+    odd, most = {}, 0 if len(some) < _FEW else int(len(some) - _SHARE * len(some))
     for name, is_one in _TESTS.items():
         # As soon as too many are none, the rest is not looked at.
         others = islice((value for value in some if not is_one(value)), most + 1)

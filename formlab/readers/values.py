@@ -81,9 +81,8 @@ def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str],
         elif name == "doc_id":
             several = [free[column] for column in usual]
             what = "several columns may name" if several else "no column names"
-            what += f" the document: {', '.join(several or known)[:400]}"
-            near = several or get_close_matches(name, known)
-            raise DataBroken(what, where=where, remedy=_naming(name, near))
+            what += f" the document, among {', '.join(several or known)[:400]}"
+            raise DataBroken(what, where=where, remedy=_naming(name, several))
     fields = {*known} - {*names.values(), *_DTYPES, *tables.RECORDS}
     is_long = bool(_KEYS & columns.keys())
     if not is_long and names.keys() >= _KEYS:
@@ -122,7 +121,7 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
         if not doc_id:
             raise DataBroken(f"no {names['doc_id']}", where=where, remedy="a name in every row")
         if not is_long and (first := first_rows.setdefault(doc_id, origin)) != origin:
-            what = f"document {doc_id!r} is given twice, at {first} and {origin}"
+            what = f"document {doc_id!r} is given twice, first at {first}"
             remedy = "keep one; if rows are line items: columns such as items/0/name"
             if len(lacking := _KEYS.difference(batch.names)) == 1:
                 rest = [name for name in batch.names if name not in (names["doc_id"], *_KEYS)]

@@ -4,7 +4,6 @@ import csv
 import datetime
 import io
 import json
-import re
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -196,16 +195,15 @@ DAMAGES = {
     "empty.csv": ("", "no rows .*empty.csv"),
     "header.csv": ("doc_id,t\n", "no rows .*header.csv"),
     "quote.csv": ('doc_id,t\na,1\nb,"2\n', "not a table.*:3"),
-    "strange.csv": ("x,t\na,1\n", "no column names the document: x, t .*doc_id=…$"),
+    "strange.csv": ("x,t\na,1\n", "no column names the document, among x, t .*doc_id=…$"),
     "blank.csv": ("doc_id,t\na,1\n,2\n", "no doc_id .*:3"),
-    "again.csv": ("doc_id,t\na,1\na,2\n", "'a' is given twice, at .*:2 and .*:3 .*/name$"),
-    "ids.csv": ("file,id,t\na,1,2\n", "several columns may name the document: id, file"),
+    "again.csv": ("doc_id,t\na,1\na,2\n", "'a' is given twice, first at .*:2 .*:3.*/name$"),
+    "ids.csv": ("file,id,t\na,1,2\n", "several columns may name the document, among id, file"),
     "page.csv": ("doc_id,path,value,page\na,t,1,two\n", "page cannot be 'two' .*:2"),
     "half.csv": ("doc_id,path,value,page\na,t,1,1.5\n", "page cannot be '1.5' .*:2"),
     "box.csv": ("doc_id,path,value,x0\na,t,1,inf\n", "x0 cannot be 'inf' .*:2"),
     "status.csv": ("doc_id,path,value,status\na,t,1,done\n", "status cannot be 'done' .*:2"),
-    "open.jsonl": ('{"doc_id": "a"\n', "open.jsonl:1"),
-    "end.jsonl": ('{"doc_id": "a', "starting at column 12 .*:1"),
+    "open.jsonl": ('{"doc_id": "a', "starting at column 12 .*open.jsonl:1"),
     "list.jsonl": ('{"doc_id": "a"}\n[1]\n', "cannot be read from list .*:2"),
     "deep.jsonl": ('{"doc_id": "a", "t": ' + "[" * 99 + "]" * 99 + "}", "nested deeper than 60"),
     "numbers.json": ("[1, 2]", "numbers.json"),
@@ -223,9 +221,8 @@ DAMAGES = {
 @pytest.mark.parametrize("name", DAMAGES)
 def test_what_is_damaged_is_one_error_with_file_and_line(name, tmp_path):
     content, message = DAMAGES[name]
-    with pytest.raises(DataBroken) as caught:
+    with pytest.raises(DataBroken, match=message):
         read_values(put(tmp_path / name, content))
-    assert re.search(message, str(caught.value))
 
 
 def test_absent_files_empty_folders_and_unknown_columns_are_errors(tmp_path):

@@ -159,8 +159,7 @@ def _records(
         raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
     mended = values.filter(is_mended)["doc_id"].n_unique()
     flaws["documents whose text was repaired to be read"] += mended
-    kind = by_text(values["path"], lambda path: TYPES.get(types.of(path).type))
-    kind = pl.coalesce("kind", kind)
+    kind = pl.coalesce("kind", by_text(values["path"], lambda p: TYPES.get(types.of(p).type)))
     meta = by_text(values["path"], lambda path: rule_text(declared.of(path)))
     is_page = pl.col("path").is_null()
     fields = values.filter(~is_page)

@@ -153,9 +153,7 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
         return sample
 
     # A column per category, in per cent as they are stated.
-    cells = (
-        (file, *cell) for file in found for _, row in sources.items(file) for cell in row.items()
-    )
+    cells = ((f, *cell) for f in found for _, row in sources.items(f) for cell in row.items())
     stated = ((file.stem.rpartition("_")[2], n, v) for file, n, v in cells if number(v) is not None)
     rows, figures = sources.items(path, source.notes), (figure(*of) for of in stated)
     return sample_rows(source, dataset, rows, sample_of, figures, system=model)

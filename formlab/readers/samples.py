@@ -30,8 +30,7 @@ FIGURES = "figures stated in the log that cannot be read"
 # What a column can be, with the names that tell it; the columns of the rows of a role.
 NAMES, _ROLES = door.NAMES["log"], door.NAMES["roles"]
 # Scores in words: those of tables, and Inspect's correct, incorrect, partial and no answer.
-_CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "p": 0.5}
-_CREDIT |= dict.fromkeys(("false", "no", "i", "n"), 0.0)
+_CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "p": 0.5, "false": 0.0, "no": 0.0, "i": 0.0, "n": 0.0}
 _FAILURE = "Failed to obtain answer"  # What VLMEvalKit writes where there was none.
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
 _ROWS = 10_000  # Rows that are in memory at once, each perhaps of many values.

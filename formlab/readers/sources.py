@@ -16,7 +16,6 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from formlab import files
@@ -33,7 +32,6 @@ _ABOVE, _CELLS = 20, 50_000_000  # Rows that a header is sought in; cells that a
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
 _BLANK = re.compile(rb'<c [^>]*\bt="e"|(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>')
 _BLANKS = "error cells (#N/A, #REF! …) and formulas without a saved value, read as blank"
-_TEXTS = msgspec.json.Decoder(list[dict[str, str]])
 _parsed = partial(files.parse_json, as_written=True)
 Rows = Iterator[tuple[int, Any]]  # Cells or a row by name, after the number of its first line.
 
@@ -180,24 +178,15 @@ def _lines(member: Member) -> Rows:
         lines = (numbered for numbered in enumerate(stream, start=1) if not numbered[1].isspace())
         for some in _some(lines):
             numbers, texts = zip(*some, strict=True)
-            rows = _decoded(f"[{','.join(texts)}]")
+            rows = []
+            with suppress(ValueError, RecursionError):
+                rows = files.AS_WRITTEN.decode(f"[{','.join(texts)}]")
             if len(rows) == len(some):
                 yield from zip(numbers, rows, strict=True)
                 continue
             for number, line in some:
                 # Its error names the line.
                 yield number, _parsed(line.rstrip(), where=member.where, first_line=number)
-
-
-def _decoded(text: str) -> list[Any]:
-    with suppress(ValueError, RecursionError):
-        rows = _TEXTS.decode(text)
-        # Texts have two quotation marks each: with more of them a name may be there twice.
-        if text.count('"') == 4 * sum(map(len, rows)):
-            return rows
-    with suppress(ValueError, RecursionError):
-        return files.AS_WRITTEN.decode(text)
-    return []
 
 
 def _of_documents(found: Sequence[Member], notes: Counter[str]) -> Iterator[Batch]:
@@ -357,8 +346,7 @@ def _workbook(member: Member, notes: Counter[str]) -> Rows:
     stream = io.BytesIO(member.read())
     try:
         # The older kind is no archive.
-        is_old = stream.read(2) == b"\xd0\xcf"
-        for part in () if is_old else members(member.where, stream).values():
+        for part in () if stream.read(2) == b"\xd0\xcf" else members(member.where, stream).values():
             data = part.read()
             if not part.name.startswith(("xl/worksheets/", "content.xml")):
                 continue

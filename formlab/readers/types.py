@@ -28,7 +28,7 @@ from formlab.trees import escape, pattern, pointer, unescape
 TYPES = {name: kind for kind, names in door.NAMES["kinds"].items() for name in names}
 _KNOWN = {"type": TYPES, "comparator": ("exact", "text", "typed", "fuzzy")}
 _FORMATS = {form: name for name, forms in door.NAMES["formats"].items() for form in forms}
-_RULE, _WORDS, _WRAPPED, _OPTIONS = door.NAMES["types"].values()
+_RULE, _WORDS, _AROUND, _OPTIONS = door.NAMES["types"].values()
 _SCHEMA, _DEEPEST = {"properties", "$ref", "$schema"}, 40  # How deep one may be nested.
 _DIGITS, _CODE = re.compile(r"0|[1-9][0-9]*"), re.compile(r"0[0-9]+|[0-9]{10,}|\+[0-9][0-9 ]{6,}")
 # A letter or a figure for a box is as often something else.
@@ -111,11 +111,10 @@ class FieldTypes:
             declared = source.model_json_schema()
         if not isinstance(declared, Mapping) or not declared:
             raise DataBroken("types are fields or JSON Schema", where=where, remedy="total: money")
-        wrapped = declared
-        for name in _WRAPPED if _SCHEMA.isdisjoint(declared) else ():
-            inner = wrapped.get(name)
-            wrapped = inner if isinstance(inner, Mapping) else wrapped
-        declared = declared if _SCHEMA.isdisjoint(wrapped) else wrapped
+        for name in _AROUND:
+            inner = declared.get(name)
+            if isinstance(inner, Mapping) and {*inner} & {*_AROUND, *_SCHEMA}:
+                declared = inner
         is_schema, inner = not _SCHEMA.isdisjoint(declared), declared.get("fields")
         listed = inner if isinstance(inner, Mapping) else declared
         named = ((pattern(pointer(str(name)) or "/"), said) for name, said in listed.items())

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ _CONFIDENCE = re.compile(_SURE, re.IGNORECASE)
 _MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool}
 _ENOUGH = 200  # Values of a field that are read to infer its type.
 _SAID = ("confidence", "page", "box")
+# Writes a table to a file that is read again in a moment.
+store = partial(pl.DataFrame.write_parquet, compression="lz4", statistics=False, mkdir=True)
 # The path of a value ("" for the text of a page), the value, and what is said of it.
 Leaf = tuple[str, Any, Row]
 
@@ -327,11 +329,6 @@ def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.Data
     values = values.unique(maintain_order=True)
     place = pl.col("value").is_not_null().cum_sum().over("path")
     return values.filter(pl.col("value").is_null() | (place <= _ENOUGH))
-
-
-def store(frame: pl.DataFrame, file: Path) -> None:
-    """Write a table that is read again in a moment."""
-    frame.write_parquet(file, compression="lz4", statistics=False, mkdir=True)
 
 
 def by_text(texts: pl.Series, made: Callable[[str], str | None]) -> pl.Expr:

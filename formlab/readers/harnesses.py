@@ -300,11 +300,10 @@ def olmocr(source: Source) -> Iterator[Row]:
         order = f"{test['before']} … {test['after']}"
         golds = {"present": test["text"], "order": order, "absent": ""}
         pdf, gold = test["pdf"].removesuffix(".pdf"), golds.get(test["type"])
-        file, answer = pages.get((candidate, pdf, str(test["page"]), repeat)), None
+        file = pages.get((candidate, pdf, str(test["page"]), repeat))
         source.notes[samples.MISSING] += file is None
         source.notes[OTHER] += gold is None
-        if file and gold is not None:
-            answer = _answer_to(test, gold, door.written(file))
+        answer = _answer_to(test, gold, door.written(file)) if file and gold is not None else None
         status = "unscored" if gold is None else "ok"
         columns = {"test": test["type"], "page": test["page"], "status": status}
         given = {"system": candidate, "epoch": int(repeat), "columns": columns}

@@ -134,8 +134,7 @@ def _of_frame(frame: Any, place: str, home: str = "") -> Iterator[Batch]:
     if type(frame).__module__.partition(".")[0] == "pandas":
         if not frame.columns.is_unique:
             raise DataBroken("two columns of one name", where=FRAME, remedy="rename one")
-        if frame.index.name not in (None, *frame.columns):
-            frame = frame.reset_index()
+        frame = frame.reset_index() if frame.index.name not in (None, *frame.columns) else frame
         short = dict.fromkeys(frame.select_dtypes("float32"), str)
         frame = frame.astype(short).astype(dict.fromkeys(short, float))
         # What is missing is NaN, NaT or NA by its dtype; all of them are null here.

@@ -134,9 +134,8 @@ class FieldTypes:
     def inferred(cls, values: pl.DataFrame, lists: Collection[str] = ()) -> FieldTypes:
         """The types of fields by their values or `samples` of them, at `lists` those of items."""
         of = by_text(values["path"], lambda p: pattern(f"{p}/0" if p in lists else p))
-        some = samples(values.select(of, "value"))
-        some = some.group_by("path", maintain_order=True).agg(pl.col("value").drop_nulls())
-        types = {path: _type_of(known) for path, known in some.rows()}
+        some = samples(values.select(of, "value")).group_by("path", maintain_order=True)
+        types = {p: _type_of(known) for p, known in some.agg(pl.col("value").drop_nulls()).rows()}
         fields = {path: FieldType(type=name) for path, (name, _) in types.items()}
         return cls(fields, {path: count for path, (_, count) in types.items()})
 

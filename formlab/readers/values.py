@@ -213,9 +213,8 @@ def _wide(row: Row, names: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
 def _member(name: str) -> tuple[str, str | None]:
     """The pointer of a column, and the column of which it is the confidence."""
     is_pointer = name.startswith("/") or any(step.isdecimal() for step in name.split("/")[1:])
-    is_pointer = is_pointer or DOTTED.fullmatch(name) is not None
     subject = _CONFIDENCE.fullmatch(name)
-    path = (pointer(name) or "") if is_pointer else f"/{escape(name)}"
+    path = (pointer(name) or "") if is_pointer or DOTTED.fullmatch(name) else f"/{escape(name)}"
     return path, subject and (subject[1] or subject[2])
 
 
@@ -273,8 +272,7 @@ class Stored:
         for turn, values in enumerate(read):
             store(values, folder / "read" / f"{turn:06}.parquet")
             self.none = pl.concat([self.none, values.clear()], how="diagonal")
-            if sampled:
-                self.samples = samples(values, self.samples)
+            self.samples = samples(values, self.samples) if sampled else None
             if "system" in values.columns:
                 self.systems |= {*values["system"].drop_nulls()}
             is_there = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(False)
@@ -325,8 +323,7 @@ class Stored:
 def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.DataFrame:
     """The first different values at each path, as many as types need, after those `before`."""
     values = values.select("path", "value").filter(pl.col("path").is_not_null())
-    values = values if before is None else pl.concat([before, values])
-    values = values.unique(maintain_order=True)
+    values = (values if before is None else pl.concat([before, values])).unique(maintain_order=True)
     place = pl.col("value").is_not_null().cum_sum().over("path")
     return values.filter(pl.col("value").is_null() | (place <= _ENOUGH))
 

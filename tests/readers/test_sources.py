@@ -229,8 +229,7 @@ def test_names_of_samples_find_the_fields_of_a_benchmark(funsd_root):
 
 
 def test_a_log_is_answers_to_a_corpus_too(tmp_path):
-    omniai = next(case for case in SOURCES if case.get("name") == "OmniAI")
-    put(tmp_path, omniai["files"])
+    put(tmp_path, next(case["files"] for case in SOURCES if case.get("name") == "OmniAI"))
     put(tmp_path, {f"gold/{name}.json": {"total": 9.5} for name in ("f3", "f4")})
     corpus = formlab.load("own", root=tmp_path / "gold")
     records = formlab.read_predictions(tmp_path / "results.json", corpus).records

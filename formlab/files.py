@@ -144,7 +144,7 @@ def decoded(data: bytes, *, where: object, encodings: Iterable[str]) -> str:
         except UnicodeDecodeError as error:
             position = error.start
     where = f"{where}:{data[:position].count(10) + 1}"
-    what = f"not {' or '.join(encodings)} text: byte {data[position]:#04x}"
+    what = f"not {' or '.join(encodings).upper().removesuffix('-SIG')}: byte {data[position]:#04x}"
     raise DataBroken(what, where=where, remedy="save the file as UTF-8")
 
 
@@ -189,7 +189,7 @@ def parse_json(
     except RecursionError:
         what = "nested too deep to be read"
     except json.JSONDecodeError as error:
-        what = f"broken JSON, {error.msg} at column {error.colno}"
+        what = f"broken JSON, {error.msg.removesuffix(' at')} at column {error.colno}"
         place = f"{where}:{error.lineno + first_line - 1}"
     except ValueError as error:
         what = str(error)

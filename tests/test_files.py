@@ -123,9 +123,8 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
 def test_only_what_a_killed_process_left_is_swept_away(tmp_path):
     living = tmp_path / files.part_name("x.txt")
     killed = tmp_path / living.name.replace(f"-{os.getpid()}-", "-999999999-")
-    others = [
-        tmp_path / name for name in (".mine.part", f".x.00000000-{os.getpid()}-00000000.part")
-    ]
+    names = (".mine.part", f".x.00000000-{os.getpid()}-00000000.part")
+    others = [tmp_path / name for name in names]
     for file in (living, killed, *others):
         file.touch()
     files.sweep(tmp_path.glob(".*.part"))
@@ -133,10 +132,9 @@ def test_only_what_a_killed_process_left_is_swept_away(tmp_path):
 
 
 def test_nothing_is_written_to_a_name_that_is_not_utf8_or_where_it_cannot_be(tmp_path):
-    place = tmp_path / os.fsdecode(b"x\xff")
     for write in (files.make_folder, lambda at: files.write_text(at / "a.csv", "")):
         with pytest.raises(NotAvailable, match=r"not UTF-8 \(.*x\\udcff.*another name"):
-            write(place)
+            write(tmp_path / os.fsdecode(b"x\xff"))
     assert not list(tmp_path.iterdir())
     with (
         pytest.raises(NotAvailable, match="cannot write: .*No space left"),
@@ -152,11 +150,8 @@ def test_what_is_no_image_or_half_of_one_is_one_error(tmp_path):
         with pytest.raises(DataMissing, match="no such file"):
             read(tmp_path / "absent.png")
         # The third has a damaged header; the last lacks its end, which its size does not need.
-        broken = [
-            b"not what it should be",
-            b"%PDF-1.7\n1 0 obj <<",
-            whole[:18] + b"\0\1" + whole[20:],
-        ]
+        damaged = whole[:18] + b"\0\1" + whole[20:]
+        broken = [b"not what it should be", b"%PDF-1.7\n1 0 obj <<", damaged]
         for data in broken + [whole[:2000]] * (read is pictures.read_image):
             (tmp_path / "x.png").write_bytes(data)
             with pytest.raises(DataBroken, match="not a readable"):

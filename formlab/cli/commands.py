@@ -309,9 +309,8 @@ def check(raw: Path, out: Path | None, **given: Any) -> Rows:
     if out is not None:
         formlab.files.write_json(out / "judge_checked.json", checked.answers)
         formlab.files.write_json(out / "performance.json", checked.performance)
-    figures = checked.performance.items()
-    main = [{"figure": name, "percent": f"{value:.2f}"} for name, value in figures]
-    return Rows([dict(figures)], [("", main)], notes=checked.notes)
+    main = [{"figure": n, "percent": f"{share:.2f}"} for n, share in checked.performance.items()]
+    return Rows([dict(checked.performance)], [("", main)], notes=checked.notes)
 
 
 @command(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import click
 
 import formlab
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.files import local
 from formlab.show import plain, say, show
 
@@ -28,10 +28,12 @@ def file(text: str) -> Path:
 
 def gold(text: str) -> str | Path:
     """The name of a registered benchmark, else the path of gold."""
-    if text in formlab.benchmarks.BENCHMARKS:
-        return text
-    if os.path.exists(found := file(text)):
+    found = text if text in formlab.benchmarks.BENCHMARKS else file(text)
+    if found is text or os.path.exists(found):
         return found
+    near = formlab.readers.door.near(found)
+    if near or not {".", "/"}.isdisjoint(text):
+        raise DataMissing("no such file or folder", where=text, remedy=near or "check the path")
     raise UnknownName.of("benchmark or file", text, formlab.benchmarks.BENCHMARKS)
 
 
@@ -45,8 +47,7 @@ def processes(text: str) -> int | str:
 
 def documents(text: str) -> str | int | Path:
     """Which documents: a word, how many, or the file that lists them."""
-    number = text.isdecimal() and int(text)
-    return number or (text if text in ("all", "answered") else Path(text))
+    return (text.isdecimal() and int(text)) or (text if text in ("all", "answered") else Path(text))
 
 
 def option(names: str, text: str = "", kind: Any = None, default: Any = None, **more: Any) -> Any:

@@ -20,7 +20,7 @@ import polars as pl
 from formlab import files, readers, tables
 from formlab.errors import DataBroken
 from formlab.folders import MANIFEST, Corpus, Predictions, home_of
-from formlab.readers import Row, Source, counted, door, samples, sources, values
+from formlab.readers import Row, Source, counted, door, samples, values
 from formlab.readers.values import DOCUMENT, RECORD
 from formlab.trees import unescape
 
@@ -29,7 +29,7 @@ IMAGES, _OTHERS = map(tuple, door.NAMES["endings"].values())
 _ENDING = re.compile(rf"(?<=[^/])(?:{'|'.join(map(re.escape, IMAGES + _OTHERS))})$", re.IGNORECASE)
 # Columns that rows of values always have.
 BARE = pl.DataFrame(schema=dict.fromkeys(("status", "kind", "task"), pl.String))
-_ALONE = re.compile("/(?:0|value)$")
+_ALONE = re.compile("^/0(?=/)|/(?:0|value)$")
 _FOLDED = re.compile(r"[^\w*]+|_+|(?<=[^/])[*]+")
 RENAMED = "documents named by their files, or alike but for punctuation and leading zeros"
 _HAS_VALUE, _HAS_PATH = pl.col("value").is_not_null(), pl.col("path").is_not_null()
@@ -80,8 +80,7 @@ def of_table(
     table: Any, corpus: Corpus, *parts: Any, name: str | None = None, columns: Any, **how: Any
 ) -> Iterator[Predictions]:
     """The predictions in any table, JSON, folder or frame; the rest as for `in_parts`."""
-    path = table if isinstance(table, Path) else None
-    source = Source(path, corpus, columns, name=name)
+    source = Source(table if isinstance(table, Path) else None, corpus, columns, name=name)
     return in_parts(values.pieces(table, columns, source.notes), source, *parts, **how)
 
 
@@ -127,7 +126,7 @@ def sources_of(path: Path | None) -> dict[str, str]:
     """The SHA-256 of a file, or of each file of a folder that has a document."""
     if path is None or path.is_file():
         return {path.name: files.sha256(path)} if path else {}
-    return {file.name: files.sha256(file.where) for file in sources.document_files(path)}
+    return {file.name: files.sha256(file.where) for file in door.document_files(path)}
 
 
 def _records(given: pl.DataFrame, corpus: Corpus, usual: str, notes: Counter[str]) -> pl.DataFrame:
@@ -196,8 +195,10 @@ def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
 
 def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers that name a value; one row for a document without any, or not read."""
-    status = pl.when(UNREAD).then(pl.lit("bad_json")).otherwise(_STATUS)
-    given = given.with_columns(status=status, value=pl.when(~UNREAD).then("value"))
+    # Nothing written is an empty answer, whatever the file's ending.
+    is_unread = UNREAD & (pl.col("value").str.strip_chars() != "").fill_null(value=False)
+    status = pl.when(is_unread).then(pl.lit("bad_json")).otherwise(_STATUS)
+    given = given.with_columns(status=status, value=pl.when(~is_unread).then("value"))
     is_said = _HAS_VALUE | _STATUS.is_not_null()
     silent = pl.col("doc_id").is_first_distinct()
     silent &= ~pl.col("doc_id").is_in(given.filter(is_said)["doc_id"].unique().implode())
@@ -270,6 +271,10 @@ def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[st
 
     def meant(path: str) -> str:
         found, field = placed.get(path, placed.get(_ALONE.sub("", path))), values.pattern(path)
+        # A list of one document is that document; of several the first is.
+        is_item = path.startswith("/0/") and field not in fields
+        if is_item and values.pattern(inner := meant(path[2:])) in fields:
+            return inner
         if found or field in fields or (other := folded.get(_fold(field))) is None:
             return found or path
         alike.add(field)

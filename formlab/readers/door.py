@@ -7,12 +7,14 @@ import io
 import json
 import lzma
 import math
+import os
 import re
 import sys
 import tomllib
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, TypeVar
@@ -116,10 +118,33 @@ def members(path: str | Path, data: BinaryIO | None = None) -> dict[str, Member]
 
     def member(info: zipfile.ZipInfo) -> Member:
         where, opened = f"{path}#{info.filename}", partial(archive.open, info)
-        stream = partial(_unpacked, opened, info.compress_size, where)
-        return Member(where, info.filename, stream)
+        return Member(where, info.filename, partial(_unpacked, opened, info.compress_size, where))
 
     return {info.filename: member(info) for info in archive.infolist() if not info.is_dir()}
+
+
+def near(path: Path) -> str | None:
+    """What stands where a path leads by a name like its own, of which it may be a slip."""
+    names = os.listdir(path.parent) if os.path.isdir(path.parent) else ()
+    found = get_close_matches(path.name[:100], names, 1)
+    return str(path.with_name(found[0])) if found else None
+
+
+def document_files(path: Path) -> list[Member]:
+    """The files of a folder or archive with a document each: JSON, else texts; else its tables."""
+    if path.is_dir():
+        paths = (file for file in sorted(path.rglob("*")) if file.is_file())
+        found = [Member.of(file, file.relative_to(path).as_posix()) for file in paths]
+    else:
+        found = list(members(path).values())
+    found = [m for m in found if not any(s[:1] in ("", ".") for s in m.name.split("/"))]
+    for endings in ((".json",), (".txt",), (".md",), TABLES):
+        if named := [member for member in found if ending(member.name) in endings]:
+            return named
+    endings = sorted({ending(member.name) or member.name for member in found})
+    what = f"no JSON files in this folder, but {' '.join(endings)[:80] or 'nothing'}"
+    remedy = "a JSON file a document, or a table; formlab run … --images reads scans and PDFs"
+    raise DataBroken(what, where=path, remedy=remedy)
 
 
 def ending(path: str | Path) -> str:

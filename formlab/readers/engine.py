@@ -53,9 +53,8 @@ def _rows(reading: Reading, size: tuple[int, int] | None, *, has_text: bool) -> 
 
     def row(part: Found, path: str, text: str | None, **cells: Any) -> Row:
         # Boxes are in pixels of the gold's page if that is known, else as the engine has them.
-        sides, scale = sizes.get(part.page, (0, 0)), (1.0, 1.0)
-        if size and all(sides):
-            scale = (size[0] / sides[0], size[1] / sides[1])
+        sides = sizes.get(part.page, (0, 0))
+        scale = (size[0] / sides[0], size[1] / sides[1]) if size and all(sides) else (1.0, 1.0)
         corners = zip(tables.BOX, part.box or (), scale * 2, strict=False)
         box = {side: corner * by for side, corner, by in corners}
         stated = {"path": path, "page": part.page, "confidence": part.confidence}

@@ -28,7 +28,6 @@ from formlab.readers.values import DOCUMENT, Stored, by_text, pieces
 __all__ = ["corpus", "read", "splits"]
 # `form_2`, `form-p2`, `form.page 2`: the second page of `form`.
 _PAGE = re.compile(r"(.+?)[ _.-]+(?:p(?:age)?[ _.-]?)?([0-9]{1,4})", re.IGNORECASE)
-_NUMBER = re.compile(r"([0-9]+)")
 _ENCODINGS = ("utf-8-sig", "latin-1")
 _ODD = "different values that are not of the inferred type, compared as text"
 
@@ -160,15 +159,13 @@ def _records(
         raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
     mended = values.filter(is_mended)["doc_id"].n_unique()
     flaws["documents whose text was repaired to be read"] += mended
-    kind = by_text(values["path"], lambda path: TYPES.get(types.of(path).type))
-    kind = pl.coalesce("kind", kind)
+    kind = pl.coalesce("kind", by_text(values["path"], lambda p: TYPES.get(types.of(p).type)))
     meta = by_text(values["path"], lambda path: rule_text(declared.of(path)))
     is_page = pl.col("path").is_null()
     fields = values.filter(~is_page)
     fields = fields.with_columns(pl.col("value").fill_null(""), meta=meta, kind=kind)
     scored = values.filter(is_page, pl.col("value").is_not_null())
-    blank = values.select("doc_id", status=pl.lit("unscored"))
-    whole = pl.concat([scored, blank], how="diagonal")
+    whole = pl.concat([scored, values.select("doc_id", status=pl.lit("unscored"))], how="diagonal")
     whole = whole.unique("doc_id", keep="first", maintain_order=True)
     whole = whole.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
     return pl.concat([whole, fields], how="diagonal")
@@ -186,7 +183,7 @@ def find(
             continue
         whole = str(path.with_suffix(""))
         # Texts and numbers take turns, so that page 10 stands behind page 2.
-        steps = [int(step) if step.isdecimal() else step for step in _NUMBER.split(whole)]
+        steps = [int(step) if step.isdecimal() else step for step in re.split("([0-9]+)", whole)]
         order = (steps, endings.index(path.suffix.lower()))
         first = match[1] if (match := _PAGE.fullmatch(whole)) else whole
         for kind, called in enumerate((whole, first, str(path.parent))):

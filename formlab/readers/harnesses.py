@@ -153,9 +153,7 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
         return sample
 
     # A column per category, in per cent as they are stated.
-    cells = (
-        (file, *cell) for file in found for _, row in sources.items(file) for cell in row.items()
-    )
+    cells = ((f, *cell) for f in found for _, row in sources.items(f) for cell in row.items())
     stated = ((file.stem.rpartition("_")[2], n, v) for file, n, v in cells if number(v) is not None)
     rows, figures = sources.items(path, source.notes), (figure(*of) for of in stated)
     return sample_rows(source, dataset, rows, sample_of, figures, system=model)
@@ -302,11 +300,10 @@ def olmocr(source: Source) -> Iterator[Row]:
         order = f"{test['before']} … {test['after']}"
         golds = {"present": test["text"], "order": order, "absent": ""}
         pdf, gold = test["pdf"].removesuffix(".pdf"), golds.get(test["type"])
-        file, answer = pages.get((candidate, pdf, str(test["page"]), repeat)), None
+        file = pages.get((candidate, pdf, str(test["page"]), repeat))
         source.notes[samples.MISSING] += file is None
         source.notes[OTHER] += gold is None
-        if file and gold is not None:
-            answer = _answer_to(test, gold, door.written(file))
+        answer = _answer_to(test, gold, door.written(file)) if file and gold is not None else None
         status = "unscored" if gold is None else "ok"
         columns = {"test": test["type"], "page": test["page"], "status": status}
         given = {"system": candidate, "epoch": int(repeat), "columns": columns}
@@ -335,8 +332,7 @@ def _answer_to(test: Row, gold: str, markdown: str) -> str | None:
     if test["type"] == "order":
         # Seen from the end, the last place of the second text is its first.
         first, last = _place(before, page, most), _place(after[::-1], page[::-1], most)
-        is_ordered = None not in (first, last) and first < len(page) - last - len(after)
-        return gold if is_ordered else None
+        return gold if None not in (first, last) and first + last + len(after) < len(page) else None
     if test["first_n"] or test["last_n"]:
         page = page[: test["first_n"]] + page[-test["last_n"] if test["last_n"] else len(page) :]
     read, asked = (page, text) if test["case_sensitive"] else (page.lower(), text.lower())

@@ -112,8 +112,7 @@ def log_rows(source: Any, origin: Source) -> Iterator[Row]:
 
 def is_table(path: Path) -> bool:
     """Whether a file is a table with columns for both gold and answers."""
-    columns = samples.names(path)
-    return all(columns & {*samples.NAMES[name]} for name in ("gold", "value"))
+    return all(samples.names(path) & {*samples.NAMES[name]} for name in ("gold", "value"))
 
 
 def evaluation(
@@ -239,8 +238,7 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
     ]
     is_whole = "log_document_status" in evaluation.documents
     measure = f"normalised_accuracy of fields{', mean of documents' if is_whole else ''}"
-    if is_whole and scorer in evaluation.scores["metric"]:
-        measure = scorer
+    measure = scorer if is_whole and scorer in evaluation.scores["metric"] else measure
     # An error rate of what was not read is that of an empty text: 1.
     is_rate = scorer in metrics.METRICS and metrics.get(scorer).direction != "up"
     # Of samples that all failed nothing was asked for that could be scored.

@@ -30,8 +30,7 @@ FIGURES = "figures stated in the log that cannot be read"
 # What a column can be, with the names that tell it; the columns of the rows of a role.
 NAMES, _ROLES = door.NAMES["log"], door.NAMES["roles"]
 # Scores in words: those of tables, and Inspect's correct, incorrect, partial and no answer.
-_CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "p": 0.5}
-_CREDIT |= dict.fromkeys(("false", "no", "i", "n"), 0.0)
+_CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "p": 0.5, "false": 0.0, "no": 0.0, "i": 0.0, "n": 0.0}
 _FAILURE = "Failed to obtain answer"  # What VLMEvalKit writes where there was none.
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
 _ROWS = 10_000  # Rows that are in memory at once, each perhaps of many values.
@@ -93,8 +92,7 @@ class Sample:
         if form is None:
             return value if isinstance(value, tuple) else [(self.path, as_text(value))]
         base = "" if self.path == ANSWER else self.path or ""
-        is_form = isinstance(value, Mapping | list)
-        return [*fields(answers.form_in(value), base)] if is_form else []
+        return [*fields(answers.form_in(value), base)] if isinstance(value, Mapping | list) else []
 
     def _claims(self, form: Any, golds: Sequence[Any]) -> tuple[str | None, Sequence[Any]]:
         """The status of what it answers, and the values; null at each field that was asked for."""
@@ -192,8 +190,7 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Source]:
         of_run = {role: rows.filter(is_of).drop(of_all[:3]) for role, rows in by.items()}
         is_one = sum(system == other for other, _ in keys) == 1
         said = {"name": system if is_one else f"{system}, epoch {epoch}", "log": log}
-        notes = Counter(source.notes)
-        runs.append(replace(source, notes=notes, rows=of_run, **said))
+        runs.append(replace(source, notes=Counter(source.notes), rows=of_run, **said))
     return runs
 
 

@@ -16,7 +16,6 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from formlab import files
@@ -33,7 +32,6 @@ _ABOVE, _CELLS = 20, 50_000_000  # Rows that a header is sought in; cells that a
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
 _BLANK = re.compile(rb'<c [^>]*\bt="e"|(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>')
 _BLANKS = "error cells (#N/A, #REF! …) and formulas without a saved value, read as blank"
-_TEXTS = msgspec.json.Decoder(list[dict[str, str]])
 _parsed = partial(files.parse_json, as_written=True)
 Rows = Iterator[tuple[int, Any]]  # Cells or a row by name, after the number of its first line.
 
@@ -83,31 +81,17 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
         yield from _of_frame(source, f"{FRAME}, row ")
     # Not Path.exists(), which raises on names that no file can have.
     elif not os.path.exists(path := files.local(source)):
-        raise DataMissing("no such file or folder", where=path, remedy="check the path")
+        remedy = door.near(path) or "check the path"
+        raise DataMissing("no such file or folder", where=path, remedy=remedy)
     elif not path.is_dir() and kind(path) != "zip":
         yield from _of_file(Member.of(path), notes)
-    elif ending((found := document_files(path))[0].name) not in door.TABLES:
+    elif ending((found := door.document_files(path))[0].name) not in door.TABLES:
         yield from _of_documents(found, notes)
     elif len(found) > 1:
         what = f"several tables: {', '.join(member.name for member in found[:5])}"
         raise DataBroken(what, where=path, remedy="one of them, or one JSON file a document")
     else:
         yield from _of_file(found[0], notes)
-
-
-def document_files(path: Path) -> list[Member]:
-    """The files of a folder or archive with a document each: JSON, else texts; else its tables."""
-    if path.is_dir():
-        paths = (file for file in sorted(path.rglob("*")) if file.is_file())
-        found = [Member.of(file, file.relative_to(path).as_posix()) for file in paths]
-    else:
-        found = list(members(path).values())
-    found = [m for m in found if not any(s[:1] in ("", ".") for s in m.name.split("/"))]
-    for endings in ((".json",), (".txt",), (".md",), door.TABLES):
-        if named := [member for member in found if ending(member.name) in endings]:
-            return named
-    what, remedy = "no JSON files in this folder", "one JSON file a document, or a table"
-    raise DataBroken(what, where=path, remedy=remedy)
 
 
 def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False) -> Iterator[Batch]:
@@ -150,8 +134,7 @@ def _of_frame(frame: Any, place: str, home: str = "") -> Iterator[Batch]:
     if type(frame).__module__.partition(".")[0] == "pandas":
         if not frame.columns.is_unique:
             raise DataBroken("two columns of one name", where=FRAME, remedy="rename one")
-        if frame.index.name not in (None, *frame.columns):
-            frame = frame.reset_index()
+        frame = frame.reset_index() if frame.index.name not in (None, *frame.columns) else frame
         short = dict.fromkeys(frame.select_dtypes("float32"), str)
         frame = frame.astype(short).astype(dict.fromkeys(short, float))
         # What is missing is NaN, NaT or NA by its dtype; all of them are null here.
@@ -194,24 +177,15 @@ def _lines(member: Member) -> Rows:
         lines = (numbered for numbered in enumerate(stream, start=1) if not numbered[1].isspace())
         for some in _some(lines):
             numbers, texts = zip(*some, strict=True)
-            rows = _decoded(f"[{','.join(texts)}]")
+            rows = []
+            with suppress(ValueError, RecursionError):
+                rows = files.AS_WRITTEN.decode(f"[{','.join(texts)}]")
             if len(rows) == len(some):
                 yield from zip(numbers, rows, strict=True)
                 continue
             for number, line in some:
                 # Its error names the line.
                 yield number, _parsed(line.rstrip(), where=member.where, first_line=number)
-
-
-def _decoded(text: str) -> list[Any]:
-    with suppress(ValueError, RecursionError):
-        rows = _TEXTS.decode(text)
-        # Texts have two quotation marks each: with more of them a name may be there twice.
-        if text.count('"') == 4 * sum(map(len, rows)):
-            return rows
-    with suppress(ValueError, RecursionError):
-        return files.AS_WRITTEN.decode(text)
-    return []
 
 
 def _of_documents(found: Sequence[Member], notes: Counter[str]) -> Iterator[Batch]:
@@ -223,8 +197,7 @@ def _of_documents(found: Sequence[Member], notes: Counter[str]) -> Iterator[Batc
         names = [Path(member.name).with_name(stem(member.name)).as_posix() for member in found]
     named = zip(names, found, strict=True)
     rows = ((member.name, {"doc_id": name} | _document(member, notes)) for name, member in named)
-    home = found[0].where.removesuffix(found[0].name)
-    return _batched(rows, "", home, documents=True)
+    return _batched(rows, "", found[0].where.removesuffix(found[0].name), documents=True)
 
 
 def _document(member: Member, notes: Counter[str]) -> Row:
@@ -242,7 +215,8 @@ def _document(member: Member, notes: Counter[str]) -> Row:
     if not isinstance(value, dict | list) or not is_flat(value) or arguments(value) is not None:
         return {"/": text}
     value = by_name(value)
-    return value if isinstance(value, dict) else {f"/{n}": item for n, item in enumerate(value)}
+    named = value if isinstance(value, dict) else {f"/{n}": item for n, item in enumerate(value)}
+    return named or {"/": "{}"}  # An answer that holds nothing, as in any other file.
 
 
 def _of_value(value: Any, name: str, document: str, home: str = "") -> Iterator[Batch]:
@@ -304,8 +278,9 @@ def _tabled(numbered: Rows, place: str, home: str, notes: Counter[str]) -> Itera
     notes["columns without a name, left out"] += names.count("")
     width, where = len(names), f"{home}{place}"
     if twice := [name for name in names if name and names.count(name) > 1]:
-        what, remedy = f"two columns are called {twice[0]!r}", "the first row names the columns"
-        raise DataBroken(what, where=f"{where}{above[title][0]}", remedy=f"rename one: {remedy}")
+        what = f"two columns are called {twice[0]!r}"
+        remedy = "one name in each column; for merged headings such as Applicant/Name"
+        raise DataBroken(what, where=f"{where}{above[title][0]}", remedy=remedy)
     document = next((name for name in names if plain_name(name) in IDS), None)
 
     def is_total(cells: Sequence[Any]) -> bool:
@@ -370,8 +345,7 @@ def _workbook(member: Member, notes: Counter[str]) -> Rows:
     stream = io.BytesIO(member.read())
     try:
         # The older kind is no archive.
-        is_old = stream.read(2) == b"\xd0\xcf"
-        for part in () if is_old else members(member.where, stream).values():
+        for part in () if stream.read(2) == b"\xd0\xcf" else members(member.where, stream).values():
             data = part.read()
             if not part.name.startswith(("xl/worksheets/", "content.xml")):
                 continue

@@ -26,10 +26,9 @@ from formlab.trees import escape, pattern, pointer, unescape
 
 # Names of types, and the kind that the fields of each get.
 TYPES = {name: kind for kind, names in door.NAMES["kinds"].items() for name in names}
-COMPARATORS = ("exact", "text", "typed", "fuzzy")
-_KNOWN = {"type": TYPES, "comparator": COMPARATORS}
+_KNOWN = {"type": TYPES, "comparator": ("exact", "text", "typed", "fuzzy")}
 _FORMATS = {form: name for name, forms in door.NAMES["formats"].items() for form in forms}
-_RULE, _WORDS, _OPTIONS = (door.NAMES["types"][name] for name in ("rule", "words", "options"))
+_RULE, _WORDS, _AROUND, _OPTIONS = door.NAMES["types"].values()
 _SCHEMA, _DEEPEST = {"properties", "$ref", "$schema"}, 40  # How deep one may be nested.
 _DIGITS, _CODE = re.compile(r"0|[1-9][0-9]*"), re.compile(r"0[0-9]+|[0-9]{10,}|\+[0-9][0-9 ]{6,}")
 # A letter or a figure for a box is as often something else.
@@ -112,6 +111,10 @@ class FieldTypes:
             declared = source.model_json_schema()
         if not isinstance(declared, Mapping) or not declared:
             raise DataBroken("types are fields or JSON Schema", where=where, remedy="total: money")
+        for name in _AROUND:
+            inner = declared.get(name)
+            if isinstance(inner, Mapping) and {*inner} & {*_AROUND, *_SCHEMA}:
+                declared = inner
         is_schema, inner = not _SCHEMA.isdisjoint(declared), declared.get("fields")
         listed = inner if isinstance(inner, Mapping) else declared
         named = ((pattern(pointer(str(name)) or "/"), said) for name, said in listed.items())
@@ -131,9 +134,8 @@ class FieldTypes:
     def inferred(cls, values: pl.DataFrame, lists: Collection[str] = ()) -> FieldTypes:
         """The types of fields by their values or `samples` of them, at `lists` those of items."""
         of = by_text(values["path"], lambda p: pattern(f"{p}/0" if p in lists else p))
-        some = samples(values.select(of, "value"))
-        some = some.group_by("path", maintain_order=True).agg(pl.col("value").drop_nulls())
-        types = {path: _type_of(known) for path, known in some.rows()}
+        some = samples(values.select(of, "value")).group_by("path", maintain_order=True)
+        types = {p: _type_of(known) for p, known in some.agg(pl.col("value").drop_nulls()).rows()}
         fields = {path: FieldType(type=name) for path, (name, _) in types.items()}
         return cls(fields, {path: count for path, (_, count) in types.items()})
 
@@ -148,8 +150,7 @@ def _type_of(values: list[str]) -> tuple[str, int]:
     some = [v for v in plain if v.casefold() in _OPTIONS or not text.is_null_word(v)]
     if not some or any(_CODE.fullmatch(value) for value in some):
         return "string", 0
-    least = len(some) if len(some) < _FEW else _SHARE * len(some)
-    odd, most = {}, int(len(some) - least)
+    odd, most = {}, 0 if len(some) < _FEW else int(len(some) - _SHARE * len(some))
     for name, is_one in _TESTS.items():
         # As soon as too many are none, the rest is not looked at.
         others = islice((value for value in some if not is_one(value)), most + 1)

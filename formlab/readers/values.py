@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ _CONFIDENCE = re.compile(_SURE, re.IGNORECASE)
 _MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool}
 _ENOUGH = 200  # Values of a field that are read to infer its type.
 _SAID = ("confidence", "page", "box")
+# Writes a table to a file that is read again in a moment.
+store = partial(pl.DataFrame.write_parquet, compression="lz4", statistics=False, mkdir=True)
 # The path of a value ("" for the text of a page), the value, and what is said of it.
 Leaf = tuple[str, Any, Row]
 
@@ -78,9 +80,11 @@ def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str],
         usual, further = ([n for n in NAMES[t][name] if n in free] for t in ("columns", "further"))
         if len(usual := usual or further) == 1 or plain_name(name) in usual:
             names[name] = free[usual[0]]
-    if "doc_id" not in names:
-        what = f"no column, or several, for the document among {', '.join(known)[:400]}"
-        raise DataBroken(what, where=where, remedy=_naming("doc_id", known))
+        elif name == "doc_id":
+            several = [free[column] for column in usual]
+            what = "several columns may name" if several else "no column names"
+            what += f" the document, among {', '.join(several or known)[:400]}"
+            raise DataBroken(what, where=where, remedy=_naming(name, several))
     fields = {*known} - {*names.values(), *_DTYPES, *tables.RECORDS}
     is_long = bool(_KEYS & columns.keys())
     if not is_long and names.keys() >= _KEYS:
@@ -119,10 +123,12 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
         if not doc_id:
             raise DataBroken(f"no {names['doc_id']}", where=where, remedy="a name in every row")
         if not is_long and (first := first_rows.setdefault(doc_id, origin)) != origin:
-            rest = [name for name in batch.names if name not in (names["doc_id"], *_KEYS)]
-            option = _naming("value" if "path" in batch.names else "path", rest)
-            what = f"two rows for document {doc_id!r}, the first at {first}"
-            raise DataBroken(what, where=where, remedy=f"keep one, or if each is a value: {option}")
+            what = f"document {doc_id!r} is given twice, first at {first}"
+            remedy = "keep one; if rows are line items: columns such as items/0/name"
+            if len(lacking := _KEYS.difference(batch.names)) == 1:
+                rest = [name for name in batch.names if name not in (names["doc_id"], *_KEYS)]
+                remedy = f"keep one; if each is a value: {_naming(*lacking, rest)}"
+            raise DataBroken(what, where=where, remedy=remedy)
         stated = ((name, _stated(name, row.get(column), where)) for name, column in beside.items())
         said = {name: cell for name, cell in stated if cell is not None}
         base = {"doc_id": doc_id, "path": "", "value": None, "origin": origin, "/at": at}
@@ -207,9 +213,8 @@ def _wide(row: Row, names: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
 def _member(name: str) -> tuple[str, str | None]:
     """The pointer of a column, and the column of which it is the confidence."""
     is_pointer = name.startswith("/") or any(step.isdecimal() for step in name.split("/")[1:])
-    is_pointer = is_pointer or DOTTED.fullmatch(name) is not None
     subject = _CONFIDENCE.fullmatch(name)
-    path = (pointer(name) or "") if is_pointer else f"/{escape(name)}"
+    path = (pointer(name) or "") if is_pointer or DOTTED.fullmatch(name) else f"/{escape(name)}"
     return path, subject and (subject[1] or subject[2])
 
 
@@ -267,8 +272,7 @@ class Stored:
         for turn, values in enumerate(read):
             store(values, folder / "read" / f"{turn:06}.parquet")
             self.none = pl.concat([self.none, values.clear()], how="diagonal")
-            if sampled:
-                self.samples = samples(values, self.samples)
+            self.samples = samples(values, self.samples) if sampled else None
             if "system" in values.columns:
                 self.systems |= {*values["system"].drop_nulls()}
             is_there = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(False)
@@ -319,15 +323,9 @@ class Stored:
 def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.DataFrame:
     """The first different values at each path, as many as types need, after those `before`."""
     values = values.select("path", "value").filter(pl.col("path").is_not_null())
-    values = values if before is None else pl.concat([before, values])
-    values = values.unique(maintain_order=True)
+    values = (values if before is None else pl.concat([before, values])).unique(maintain_order=True)
     place = pl.col("value").is_not_null().cum_sum().over("path")
     return values.filter(pl.col("value").is_null() | (place <= _ENOUGH))
-
-
-def store(frame: pl.DataFrame, file: Path) -> None:
-    """Write a table that is read again in a moment."""
-    frame.write_parquet(file, compression="lz4", statistics=False, mkdir=True)
 
 
 def by_text(texts: pl.Series, made: Callable[[str], str | None]) -> pl.Expr:

@@ -235,5 +235,4 @@ def _cell(value: Any) -> Any:
     if not isinstance(value, str):
         value = json.dumps(value, ensure_ascii=False, default=str)
     value = clean(value, limit=None)
-    safe = f"'{value}" if _FORMULA.match(value) else value
-    return safe.replace("\0", "␀")
+    return (f"'{value}" if _FORMULA.match(value) else value).replace("\0", "␀")

@@ -71,13 +71,15 @@ class Notebook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def read(cls, path: Path) -> Notebook:
         """`DataBroken` names the file of what is no notebook, and the line of a broken cell."""
+        if path.suffix != ".ipynb" and files.is_file(path):
+            raise DataBroken("not a notebook", where=path, remedy="a file that ends in .ipynb")
         file = files.read_json(path, _File, remedy="save it in JupyterLab")
         defaults: dict[str, Any] = {}
         for cell in file.cells:
             if "parameters" in cell.get("metadata", {}).get("tags", ()):
                 defaults |= _parameters("".join(cell["source"]), path)
-        content = {"path": path.absolute(), "defaults": defaults}
-        content = {**file.metadata.get("formlab", {}), **content}
+        content = file.metadata.get("formlab", {})
+        content = {**content, "path": path.absolute(), "defaults": defaults}
         return files.convert(content, cls, where=path, remedy="see 'formlab' in its metadata")
 
     @property
@@ -291,8 +293,7 @@ def evaluations_in(folder: Path) -> list[Path]:
 
 def _corpus_of(folder: Path) -> tuple[str, str, str, str]:
     """Benchmark, split (none if of several), mode and root: if they are equal, systems compare."""
-    homes = evaluations_in(folder) or [folder]
-    contents = [read_manifest(Evaluation, home)[1] for home in homes]
+    contents = [read_manifest(Evaluation, home)[1] for home in evaluations_in(folder) or [folder]]
     splits = {str(content.get("split")) for content in contents}
     benchmark, mode, root = (str(contents[0].get(key)) for key in ("benchmark", "mode", "root"))
     return benchmark, splits.pop() if len(splits) == 1 else "", mode, root

@@ -48,7 +48,9 @@ fields:
 def test_types_are_the_same_from_yaml_json_schema_and_a_model(tmp_path):
     (tmp_path / "t.yaml").write_text(YAML)
     (tmp_path / "t.json").write_text(json.dumps(Invoice.model_json_schema()))
-    for source in (tmp_path / "t.yaml", tmp_path / "t.json", Invoice):
+    schema = {"name": "invoice", "strict": True, "schema": Invoice.model_json_schema()}
+    asked = {"type": "json_schema", "json_schema": schema}
+    for source in (tmp_path / "t.yaml", tmp_path / "t.json", Invoice, schema, asked):
         types = FieldTypes.read(source)
         kinds = {"/total": "number", "/day": "date", "/paid": "checkbox", "/state": "choice"}
         kinds |= {"/items/*/name": "string", "/items/*/price": "number"}
@@ -79,8 +81,7 @@ def test_types_are_inferred_by_all_values_of_a_field():
         paths = [f"/i/{n}/x" for n in range(2)]
         corpus = readers.corpus(pl.DataFrame({"doc_id": "a", "path": paths, "value": values}))
         assert corpus.records.drop_nulls("path")["kind"].to_list() == [kind] * 2
-        name = "boolean" if kind == "checkbox" else kind
-        assert corpus.flaws == {f"types inferred: {name}": 1}
+        assert corpus.flaws == {f"types inferred: {kind.replace('checkbox', 'boolean')}": 1}
 
 
 def test_rules_stand_in_records_and_types_in_documents_and_are_saved(tmp_path):

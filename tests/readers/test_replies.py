@@ -89,6 +89,20 @@ def test_one_wrapper_may_stand_around_another(around, tmp_path):
     assert read(tmp_path / "m.json") == [("a", "/total", "9.00"), ("b", "/total", "12.50")]
 
 
+ALIKE = {"{}": "missed", "[]": "missed", " ": "missed", '[{"total": "12.50"}]': None}
+
+
+@pytest.mark.parametrize("text", ALIKE)
+def test_an_answer_is_the_same_in_a_row_and_in_a_file_of_its_own(text, tmp_path):
+    rows = [{"doc_id": "a", "text": ANSWERS["a"]}, {"doc_id": "b", "text": text}]
+    for name in ("txt", "json"):
+        (tmp_path / name).mkdir()
+        for row in rows:
+            (tmp_path / name / f"{row['doc_id']}.{name}").write_text(row["text"])
+    for source in (rows, tmp_path / "txt", tmp_path / "json"):
+        assert evaluate(GOLD, source).fields.filter(doc_id="b")["cause"].to_list() == [ALIKE[text]]
+
+
 def test_headers_in_capitals_and_lists_as_text_are_read():
     gold = [{"Document": "a", "Field Name": "n", "Ground Truth": "5"}]
     assert read_values(gold)["path"].to_list() == ["/n"]
@@ -98,10 +112,9 @@ def test_headers_in_capitals_and_lists_as_text_are_read():
 
 
 def test_a_log_may_hold_replies():
-    given = {"a": ANSWERS["a"], "b": None}
     rows = [
         {"id": name, "target": {"total": "9.00"}, "response": json.loads(line(OPENAI, name, text))}
-        for name, text in given.items()
+        for name, text in (("a", ANSWERS["a"]), ("b", None))
     ]
     cases = open_log(rows).cases.filter(path="/total")
     assert cases.select("pred", "outcome").rows() == [("9.00", "match"), (None, "missing")]
@@ -124,7 +137,5 @@ def test_targets_that_are_python_lists_as_text_are_accepted_answers(tmp_path):
     ],
 )
 def test_a_form_with_fields_called_so_is_no_reply(form):
-    rows = [{"doc_id": "a"} | form]
-    found = read_values(rows)["value"].to_list()
-    assert len(found) == len(list(leaves(form)))
+    found = read_values([{"doc_id": "a"} | form])["value"].to_list()
     assert sorted(found) == sorted(value for _, value in leaves(form))

@@ -151,9 +151,8 @@ def test_damages_are_one_error_that_says_where_or_a_counted_sample(case, tmp_pat
     else:
         path = put(tmp_path / "m", case["files"])
     if benchmark := case.get("benchmark"):
-        corpus = corpus_of(benchmark, tmp_path)
         with pytest.raises(FormlabError, match=case["error"]):
-            read_predictions(path, corpus)
+            read_predictions(path, corpus_of(benchmark, tmp_path))
         return
     path = path / next(iter(case["files"])) if "files" in case else path
     if "error" in case:
@@ -215,10 +214,8 @@ def test_names_of_samples_find_the_fields_of_a_benchmark(funsd_root):
         {"id": "b", "target": "nothing", "output": "x", "score": 0},
     ]
     evaluation = formlab.open_log(rows, "funsd", root=funsd_root)
-    assert evaluation.fields.select("doc_id", "path", "log_score").rows() == [
-        ("a", "/entities/1", 1.0),
-        ("b", "/entities/0", 1.0),
-    ]
+    found = evaluation.fields.select("doc_id", "path", "log_score").rows()
+    assert found == [("a", "/entities/1", 1.0), ("b", "/entities/0", 1.0)]
     assert {note: n for note, n in evaluation.notes.items() if note.startswith("log: ")} == {
         "log: samples matched": 2,
         "log: samples that the benchmark does not have": 1,
@@ -232,8 +229,7 @@ def test_names_of_samples_find_the_fields_of_a_benchmark(funsd_root):
 
 
 def test_a_log_is_answers_to_a_corpus_too(tmp_path):
-    omniai = next(case for case in SOURCES if case.get("name") == "OmniAI")
-    put(tmp_path, omniai["files"])
+    put(tmp_path, next(case["files"] for case in SOURCES if case.get("name") == "OmniAI"))
     put(tmp_path, {f"gold/{name}.json": {"total": 9.5} for name in ("f3", "f4")})
     corpus = formlab.load("own", root=tmp_path / "gold")
     records = formlab.read_predictions(tmp_path / "results.json", corpus).records

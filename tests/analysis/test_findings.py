@@ -150,7 +150,8 @@ def test_counts_say_how_many_values_and_documents():
         "1 of 4 documents has no usable answer, which loses 1 of 7 values"
     )
     assert found["cause"].claim == (
-        "2 of 3 wrong fields, in 1 document: a digit was misread (1 /1, 1 /2)"
+        "2 of 3 wrong fields of usable answers (2 without one), in 1 document: a digit was "
+        "misread (1 /1, 1 /2)"
     )
     assert (found["cause"].effect, found["cause"].n_cases) == (pytest.approx(2 / 7), 2)
     assert found["cause"].cases["path"].to_list() == ["/1", "/2"]
@@ -186,10 +187,20 @@ def test_no_more_than_two_findings_of_one_evaluation_and_most_in_all():
     few = {"resamples": 50}
     assert len(analysis.findings(several, most=None, **few)) == 6
     assert len(analysis.findings(several, most=1, **few)) == 1
+    # Beside another system no cause of the first vanishes.
+    apart = evaluation([("1", "a", "mismatch", "ok", cause) for cause in ("digit", "case")])
+    beside = analysis.findings([apart, evaluation([("1", "a", "match", "ok", None)], system="y")])
+    assert list(map(str, beside)) == list(map(str, analysis.findings([apart]))) != []
     assert analysis.findings(several, **few) == analysis.findings(several, **few)
 
 
 def test_findings_stand_by_the_values_they_surely_concern():
+    lost = ("2", "a", "missing", "bad_json", "bad_json")
+    rows = [("1", "a", "mismatch", "ok", "digit")] * 6 + [("1", "a", "spurious", "ok", "spurious")]
+    counts = analysis.findings([evaluation([*rows, lost, lost])])
+    # What was not answered stands before counts of errors, and of these the larger one.
+    assert [one.about for one in counts] == ["documents", "cause", "extra"]
+    assert [one.at_least for one in counts] == [2, 6, 1]
     found = analysis.findings([random(0), evaluation(FIELDS)], most=None)
     assert [one.at_least for one in found] == sorted((o.at_least for o in found), reverse=True)
     for one in found:

@@ -129,8 +129,26 @@ def test_over_time_each_run_stands_beside_the_one_before(formlab, work):
 
 def test_what_is_compared_and_listed_has_a_short_table(formlab, work):
     shown = formlab("compare", "evals/m", "evals/n", "--metric", "outcome")
-    assert re.search(r"m +n +outcome +fields +0\.6000 +0\.8000 .* 1 +2 +not shown", shown.stdout)
+    assert re.search(r"m +n +outcome +fields +0\.6000 +0\.8000 .* 1 +2\n", shown.stdout)
     assert "3 documents: nothing can be shown, 6 are needed" in shown.stdout
+    score = ("score", "gold.csv", "--resamples", "0", "--predictions")
+    (work / "answers.csv").write_text("doc_id,total\na,9\nb,6\n")
+    for number, name in enumerate(("gold", "answers")):
+        assert formlab(*score, f"{name}.csv", "--out", f"evals/{number}").exit_code == 0
+    head = "".join(formlab(*score, "gold.csv").stdout.splitlines()[:1])
+    assert head == "gold, own:gold: match_f1 1.0000 [no interval] (2 fields, 2 documents)"
+    rows = [formlab("compare", "evals/0", "evals/1", *of).stdout for of in ([], ["--all"])]
+    assert [len(of.splitlines()) > 2 + 6 for of in rows] == [False, True]
+    assert re.search(r"0 +1 +match_f1 +fields", rows[0].splitlines()[2])
+
+
+def test_a_run_of_which_every_document_failed_says_each_reason_once_and_exits_with_1(formlab, work):
+    done = formlab("run", "gold.csv", "--system", "ocr")
+    assert (done.exit_code, done.stderr.count("no image")) == (1, 1)
+    assert "missing: this document has no image: a, b" in done.stderr
+
+
+def test_what_a_benchmark_asks_to_be_cited_is_listed(formlab):
     listed = json.loads(formlab("list", "benchmarks", "--json").stdout)
     assert all(row["citation"] for row in listed if row["name"] == "funsd")
 

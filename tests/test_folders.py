@@ -143,9 +143,8 @@ def test_what_cannot_be_written_is_one_error_and_the_old_one_stays(tmp_path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
         "new.save(sys.argv[2])"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code, other, out], capture_output=True, text=True
-    )
+    command = [sys.executable, "-c", code, other, out]
+    result = subprocess.run(command, capture_output=True, text=True)
     last = result.stderr.strip().splitlines()[-1]
     assert "formlab.errors.NotAvailable: cannot write" in last
     assert "File too large" in last

@@ -53,7 +53,10 @@ def run(gold: Any, system: str, documents: Any, out: Path | None, **given: Any) 
     for status, name, error in failed.rows():
         reasons.setdefault(f"{status}: {error}".removesuffix(f" ({name})"), []).append(name)
     hints = [f"{of}: {', '.join(n[:3])}{', …' * (len(n) > 3)}" for of, n in reasons.items()]
-    return Rows([row], None, predictions.notes, hints[:5], failed.height < max(1, responses.height))
+    # What waits for a batch, or for more money, has not failed.
+    waits = failed["error"].str.starts_with("not asked: ").any()
+    is_read = waits or failed.height < max(1, responses.height)
+    return Rows([row], None, predictions.notes, hints[:5], is_read)
 
 
 @command(

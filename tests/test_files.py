@@ -123,9 +123,8 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
 def test_only_what_a_killed_process_left_is_swept_away(tmp_path):
     living = tmp_path / files.part_name("x.txt")
     killed = tmp_path / living.name.replace(f"-{os.getpid()}-", "-999999999-")
-    others = [
-        tmp_path / name for name in (".mine.part", f".x.00000000-{os.getpid()}-00000000.part")
-    ]
+    names = ".mine.part", f".x.00000000-{os.getpid()}-00000000.part"
+    others = [tmp_path / name for name in names]
     for file in (living, killed, *others):
         file.touch()
     files.sweep(tmp_path.glob(".*.part"))

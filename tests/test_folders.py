@@ -27,11 +27,8 @@ def made(answer="8.00", size=None):
 def state_of(evaluation):
     """All that an evaluation holds, read from the disk; as text, since NaN is not NaN."""
     wholes = (evaluation, evaluation.corpus, evaluation.predictions)
-    rows = [
-        repr(getattr(w, t).sort("doc_id", maintain_order=True).rows())
-        for w in wholes
-        for t in w.TABLES
-    ]
+    tables = (getattr(whole, name) for whole in wholes for name in whole.TABLES)
+    rows = [repr(table.sort("doc_id", maintain_order=True).rows()) for table in tables]
     return rows, evaluation.notes, evaluation.settings, evaluation.system
 
 

@@ -276,7 +276,7 @@ def writing(path: str | Path) -> Iterator[None]:
         # Polars tells in words what the system refused.
         if getattr(error, "errno", None) is None and "(os error " not in str(error):
             raise
-        what = f"cannot write: {getattr(error, 'strerror', error)}"
+        what = f"cannot write: {str(getattr(error, 'strerror', error)).partition(' (os ')[0]}"
         raise NotAvailable(what, where=path, remedy="make room there, or another place") from error
 
 

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-import cv2
 import numpy as np
 from PIL import Image
 
+from formlab import resources
 from formlab.errors import DataBroken, UnknownName
+
+cv2 = resources.optional("cv2", extra="experiments")
 
 # Points on each side of a box that are followed: a fold bends the sides.
 _POINTS = 9
@@ -83,8 +85,6 @@ def degrade(
         A key of `DEGRADATIONS`.
     amount
         In the unit of the degradation, between its `neutral` and its `most`.
-    seed, page
-        What is random depends on both.
 
     Raises
     ------

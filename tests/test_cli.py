@@ -61,8 +61,7 @@ def test_help_lists_every_command_and_lists_import_nothing_heavy(words, monkeypa
 
 def test_documents_are_all_those_answered_the_first_or_listed(formlab, work):
     corpora = [benchmarks.load("funsd", split=split) for split in ("train", "test")]
-    names = [corpus.documents["doc_id"].to_list() for corpus in corpora]
-    given = [(corpus.split, name[0]) for corpus, name in zip(corpora, names, strict=True)]
+    given = [(corpus.split, corpus.documents["doc_id"][0]) for corpus in corpora]
     lines = [{"doc_id": name, "split": split, "text": "x"} for split, name in given]
     (work / "p.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (work / "list.txt").write_text(given[1][1] + "\n")
@@ -127,12 +126,20 @@ def test_over_time_each_run_stands_beside_the_one_before(formlab, work):
     assert [row["run"] for row in rows if row["metric"] == "outcome"] == ["m", "n", "other"]
 
 
-def test_what_is_compared_and_listed_has_a_short_table(formlab, work):
+def test_what_is_compared_listed_and_run_is_told_in_few_lines(formlab, work):
     shown = formlab("compare", "evals/m", "evals/n", "--metric", "outcome")
-    assert re.search(r"m +n +outcome +fields +0\.6000 +0\.8000 .* 1 +2 +not shown", shown.stdout)
+    assert re.search(r"m +n +outcome +fields +0\.6000 +0\.8000 .* 1 +2\n", shown.stdout)
     assert "3 documents: nothing can be shown, 6 are needed" in shown.stdout
+    score = ("score", "gold.csv", "--predictions", "gold.csv", "--resamples", "0", "--out")
+    shown = [formlab(*score, name).stdout for name in ("evals/x", "evals/y")]
+    assert "x, own:gold: match_f1 1.0000 [no interval] (2 fields, 2 documents)\n" in shown[0]
+    rows = formlab("compare", "evals/x", "evals/y").stdout.splitlines()
+    assert (len(rows), rows[2].split()[2]) == (2 + 6, "match_f1")
     listed = json.loads(formlab("list", "benchmarks", "--json").stdout)
     assert all(row["citation"] for row in listed if row["name"] == "funsd")
+    done = formlab("run", "gold.csv", "--system", "ocr")
+    assert "missing: this document has no image: a, b" in done.stderr
+    assert (done.exit_code, done.stderr.count("no image")) == (1, 1)
 
 
 KEY = "sk-a-secret-of-forty-characters-in-all-0"
@@ -150,9 +157,8 @@ def root(tmp_path):
 def test_check_equals_the_released_code_in_every_answer_and_figure(formlab, shared, tmp_path):
     golden = shared / "golden" / "fincriticaled"
     out = tmp_path / "out"
-    result = formlab(
-        "facts", "check", golden / "judge_raw.json", "--root", golden, "--out", out, "--json"
-    )
+    words = "facts", "check", golden / "judge_raw.json", "--root", golden, "--out", out, "--json"
+    result = formlab(*words)
     assert result.exit_code == 0, result.stderr
     figures = json.loads((golden / "performance.json").read_text())
     assert json.loads(result.stdout) == [figures]

@@ -27,11 +27,8 @@ def made(answer="8.00", size=None):
 def state_of(evaluation):
     """All that an evaluation holds, read from the disk; as text, since NaN is not NaN."""
     wholes = (evaluation, evaluation.corpus, evaluation.predictions)
-    rows = [
-        repr(getattr(w, t).sort("doc_id", maintain_order=True).rows())
-        for w in wholes
-        for t in w.TABLES
-    ]
+    tables = (getattr(whole, name) for whole in wholes for name in whole.TABLES)
+    rows = [repr(table.sort("doc_id", maintain_order=True).rows()) for table in tables]
     return rows, evaluation.notes, evaluation.settings, evaluation.system
 
 
@@ -143,9 +140,8 @@ def test_what_cannot_be_written_is_one_error_and_the_old_one_stays(tmp_path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
         "new.save(sys.argv[2])"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code, other, out], capture_output=True, text=True
-    )
+    command = [sys.executable, "-c", code, other, out]
+    result = subprocess.run(command, capture_output=True, text=True)
     last = result.stderr.strip().splitlines()[-1]
     assert "formlab.errors.NotAvailable: cannot write" in last
     assert "File too large" in last

@@ -46,8 +46,8 @@ class Finding:
     `claim` is the sentence, without a full stop; `about` is ``status``, ``documents``, ``cause``,
     ``extra``, ``slice``, ``pages`` or ``systems``. `effect` is a share of what `of` says, such as
     ``268 fields``, or a difference, with its 95 % interval over documents; plain counts have no p.
-    `at_least` counts the gold values that it surely concerns, by the lower end of that interval; of
-    pages the wrong values on them. `systems` are two that are compared, `cases` the `KEYS` behind.
+    `at_least` counts the values that it surely concerns: of a test by the interval's lower end, of
+    pages the wrong ones on them. `systems` are two that are compared, `cases` the `KEYS` behind.
     """
 
     claim: str

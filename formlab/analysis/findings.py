@@ -29,7 +29,7 @@ from formlab.tables import STATUSES, USABLE, settings_text
 
 # No more than so many findings of one of several evaluations, so that none hides the others.
 _OF_ONE = 2
-# Of one evaluation alone so many causes are counted, if each has this share of its errors.
+# So many causes of an evaluation are counted, if each has this share of its errors.
 _CAUSES, _OF_ERRORS = 3, 0.1
 # From this CER on a page counts as bad: as many edits as half of its characters.
 _BAD_PAGE = 0.5
@@ -47,8 +47,8 @@ def findings(
     Of each evaluation its weaknesses are told, one finding each (`find_slices`; documents that are
     mostly wrong are one as well), and of systems of one corpus who gets more right, over all and by
     kind. Answers that cannot be used, values that the gold does not have and bad pages are counted;
-    the largest causes of error only where no test shows anything. Those stand first that surely
-    concern the most values (`at_least`).
+    the largest causes of error only where no test shows anything. What a test shows and what has no
+    usable answer stands before counts of errors; of each, what concerns more values (`at_least`).
 
     `most`: how many findings, None for all; of one of several evaluations at most two. `alpha`: the
     chance that any comparison is claimed where there is nothing. Half of it is for kinds of field
@@ -73,10 +73,9 @@ def findings(
         for one, by in zip(tell_apart(group, shown), shown["slice_by"], strict=True):
             if one.p_adjusted <= (bar_of_kinds if by else bar):
                 found.append(one)
-    causes, of_one = (1, _OF_ONE) if len(evaluations) > 1 else (_CAUSES, None)
+    of_one = _OF_ONE if len(evaluations) > 1 else None
     for evaluation in evaluations:
-        looked = _Look(evaluation, draws, bar).findings(causes)
-        found += sorted(looked, key=_weight)[:of_one]
+        found += sorted(_Look(evaluation, draws, bar).findings(), key=_weight)[:of_one]
     return sorted(found, key=_weight)[:most]
 
 
@@ -125,8 +124,8 @@ def _cause_phrase(row: finding.Row, flipped: pl.DataFrame) -> str:
 
 
 def _weight(one: Finding) -> tuple[Any, ...]:
-    # A count of causes tells nothing apart: it follows what a test or the documents show.
-    is_count = one.about == "cause" and math.isnan(one.p)
+    # A count of errors tells nothing apart: it follows what tests show and what was not answered.
+    is_count = math.isnan(one.p) and one.about not in ("documents", "status")
     source = one.benchmark, one.split, one.system, one.about
     return is_count, -one.at_least, -one.n_cases, *source
 
@@ -145,27 +144,27 @@ class _Look:
         nouns = {finding.COUNTED.get(level, "values") for level in self.gold["level"].unique()}
         self.nouns = nouns.pop() if len(nouns) == 1 else "values"
 
-    def findings(self, causes: int) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Finding]:
         """What holds by test, and what is counted; causes alone only where no test holds."""
         yield from self._extra()
         yield from self._bad_pages()
         if self.gold.height:
             yield from self._unusable()
             found = list(self._weaknesses())
-            yield from found or self._causes(causes)
+            yield from found or self._causes()
 
     def _finding(self, claim: str, about: str, rows: pl.DataFrame, tip: str, **by: Any) -> Finding:
         """A finding on some cases; `numbers` are its effect and the ends of its interval."""
         facts = {"metric": OUTCOME, "what_to_try": tip, **finding.origin(self.evaluation)}
         facts |= {"n_cases": rows.height, "n_docs": _documents(rows), "cases": finding.keys(rows)}
+        facts["at_least"] = float(rows.height)
         facts |= zip(("effect", "ci_low", "ci_high"), by.pop("numbers", ()), strict=False)
         return Finding(claim, about, **facts | by)
 
     def _count(self, part: pl.Expr, about: str, claim: str, tip: str) -> Finding:
         """A share of the gold's values that needs no test because it is a count."""
-        numbers, count = share(self.gold, part, **self.draws), self.gold.height
-        more = {"at_least": np.nan_to_num(numbers[1]) * count, "of": f"{count:,} {self.nouns}"}
-        more |= {"settings": f"share of gold values|ci={interval_text(**self.draws)}"}
+        numbers, of = share(self.gold, part, **self.draws), f"{self.gold.height:,} {self.nouns}"
+        more = {"settings": f"share of gold values|ci={interval_text(**self.draws)}", "of": of}
         return self._finding(claim, about, self.gold.filter(part), tip, numbers=numbers, **more)
 
     def _unusable(self) -> Iterator[Finding]:
@@ -189,10 +188,9 @@ class _Look:
         if extra.height:
             of = self.evaluation.document_names.len()
             claim = f"{self.system} gives {counted(extra.height, 'value')} that the gold does not"
-            claim += f" have, in {_documents(extra):,} of {of:,} documents"
+            claim += f" have, in {_documents(extra):,} of {counted(of, 'document')}"
             claim += f": {_listed(extra)}" if _is_few(extra) else ""
-            tip, count = self.advice("spurious"), float(extra.height)
-            yield self._finding(claim, "extra", extra, tip, at_least=count)
+            yield self._finding(claim, "extra", extra, self.advice("spurious"))
 
     def _bad_pages(self) -> Iterator[Finding]:
         """Pages of which half or more is wrong, and how many of them are cut short."""
@@ -205,15 +203,15 @@ class _Look:
         claim += f"; the mean is {pages['value'].mean():.3f}"
         if short := _documents(cases.filter("short")):
             claim += f"; at least half of the text is missing from {short:,} of them"
-        numbers = share(pages, is_bad, **self.draws)
-        surely = numbers[1] * pages.height
+        numbers, concerned = share(pages, is_bad, **self.draws), bad.height
         if self.gold.height:
             # A page concerns the values wrong on it: its CER may be one of reading order alone.
             wrong = ~pl.col("right") & pl.col("doc_id").is_in(bad["doc_id"].implode())
-            surely = share(self.gold, wrong, **self.draws)[1] * self.gold.height
+            concerned = self.gold.filter(wrong).height
+            claim += f"; wrong {self.nouns} on {'it' if bad.height == 1 else 'them'}: {concerned:,}"
         tip = "Look at these pages beside their text, the longest gap first."
         more = {"metric": "cer", "settings": settings_text(pages.row(0, named=True))}
-        more |= {"n_docs": bad.height, "n_cases": bad.height, "at_least": np.nan_to_num(surely)}
+        more |= {"n_docs": bad.height, "n_cases": bad.height, "at_least": float(concerned)}
         yield self._finding(claim, "pages", cases, tip, numbers=numbers, **more)
 
     def _weaknesses(self) -> Iterator[Finding]:
@@ -257,7 +255,7 @@ class _Look:
                 return f"{self.system} never gives a value where {name}: {lost}"
         return f"Where {name}, {rate} right, {100 * row['rest']:.0f} % elsewhere"
 
-    def _causes(self, most: int) -> Iterator[Finding]:
+    def _causes(self) -> Iterator[Finding]:
         """The largest causes of error as counts: no test says that they are more than elsewhere."""
         # Unusable answers are findings by their status, and lost documents by themselves.
         elsewhere = [*STATUSES, finding.READER, finding.LABEL]
@@ -265,12 +263,14 @@ class _Look:
         errors = self.gold.filter(is_wrong)
         causes = ranked(errors.filter(~pl.col("cause").is_in(elsewhere)), "cause")
         tied = causes["count"].head(2).n_unique() < causes.head(2).height
-        for place, (cause, count) in enumerate(causes.head(most).iter_rows()):
+        others = self.gold.filter(~pl.col("right")).height - errors.height
+        rest = f" of usable answers ({others:,} without one)" if others else ""
+        for place, (cause, count) in enumerate(causes.head(_CAUSES).iter_rows()):
             if place and count < _OF_ERRORS * errors.height:
                 break
             of_cause = is_wrong & pl.col("cause").eq_missing(pl.lit(cause))
             rows, tip = self.gold.filter(of_cause), self.advice(cause)
-            over = f"wrong {self.nouns}, in {counted(_documents(rows), 'document')}"
+            over = f"wrong {self.nouns}{rest}, in {counted(_documents(rows), 'document')}"
             part = f"{count:,} of {errors.height:,} {over}"
             words = IN_WORDS.get(cause, f"the cause is “{finding.word(cause)}”")
             claim = f"{'Often' if place or tied else 'Most often'} {words}: in {part} (a count)"

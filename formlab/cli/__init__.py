@@ -42,7 +42,7 @@ class _Group(click.Group):
         try:
             return super().invoke(context)
         except click.ClickException as error:
-            error.message = plain(error.message)
+            error.message = plain(error.message).replace("integer range", "whole number")
             if new := OLD_OPTIONS.get(getattr(error, "option_name", "")):
                 error = click.UsageError(f"{error.option_name} is now: {new}", error.ctx)
             raise error from None

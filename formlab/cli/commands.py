@@ -48,8 +48,15 @@ def run(gold: Any, system: str, documents: Any, out: Path | None, **given: Any) 
     failed = responses.filter(~pl.col("status").is_in(formlab.tables.USABLE))
     row = {"system": predictions.system, "documents": responses.height, "failed": failed.height}
     row |= {"records": predictions.records.height, "out": str(out)}
-    hints = [": ".join(map(str, response)) for response in failed.head(5).rows()]
-    return Rows([row], notes=predictions.notes, hints=hints)
+    # Each reason once, without the document that it names.
+    reasons: dict[str, list[str]] = {}
+    for status, name, error in failed.rows():
+        reasons.setdefault(f"{status}: {error}".removesuffix(f" ({name})"), []).append(name)
+    hints = [f"{of}: {', '.join(n[:3])}{', …' * (len(n) > 3)}" for of, n in reasons.items()]
+    # What waits for a batch, or for more money, has not failed.
+    waits = failed["error"].str.starts_with("not asked: ").any()
+    is_read = waits or failed.height < max(1, responses.height)
+    return Rows([row], None, predictions.notes, hints[:5], is_read)
 
 
 @command(
@@ -106,9 +113,10 @@ def scored(gold: Any, answers: Any, **given: Any) -> Rows:
         remedy = "--columns for names of columns, or --allow-unmatched if it is meant"
         raise DataBroken(f"{unmet}: {'; '.join(found)}", remedy=remedy)
     hints = [partial_note(evaluation.documents.height, evaluation.settings, notes)]
-    if old and (old["system"], {*sources}) != (evaluation.system, {*evaluation.sources}):
-        before = f"{old['system']} ({', '.join(sources)})"
-        hints += [f"note: in {out}, the evaluation of {before} was replaced by {evaluation.system}"]
+    both = (old.get("system"), sources), (evaluation.system, evaluation.sources)
+    before, after = (f"{system} ({', '.join(sorted(files))})" for system, files in both)
+    if old and before != after:
+        hints += [f"note: in {out}, the evaluation of {before} was replaced by {after}"]
     notes = {note: count for note, count in notes.items() if note not in NOTES}
     # Slices that were not asked for are summarised only where everything is wanted.
     usual = formlab.benchmarks.get(evaluation.benchmark).slices if everything else ()
@@ -117,29 +125,35 @@ def scored(gold: Any, answers: Any, **given: Any) -> Rows:
     if everything:
         main = [("", formlab.tables.readable(summary).select(COLUMNS["all"]))]
     else:
-        main = _main(summary, by)
+        total, sliced = _first(summary.filter(average="pooled"), by)
+        row, counted = total.row(0, named=True), formlab.analysis.finding.counted
+        of = f"{counted(row['n_cases'], row['level'])}, {counted(row['n_docs'], 'document')}"
+        title = "{system}, {benchmark}:{split}: {metric} {value:.4f} [{ci_low:.4f}, {ci_high:.4f}] "
+        title = title.format(**row).replace("[nan, nan]", "[no interval]") + f"({of})"
+        main = [(title, total[1:].select(COLUMNS["scores"]))]
+        main += [("", sliced.select("slice", *COLUMNS["scores"]))]
         hints += [f"--all prints all {summary.height:,} scores and slices, --json every column"]
     return Rows(summary, main, notes, hints, left_out=evaluation.unreadable)
 
 
-def _main(summary: Any, by: tuple[str, ...]) -> list[tuple[str, Any]]:
-    """The main number as a title, the scores beside it, and the slices `by` columns."""
+def _first(table: Any, by: tuple[str, ...], most: int | None = 6) -> list[Any]:
+    """The main number over all and the scores beside it, and slices `by`; all scores of None."""
     import polars as pl
 
-    pooled, metric = summary.filter(average="pooled"), pl.col("metric")
-    heads = formlab.analysis.headlines(pooled).select("metric", level="score_level", place="panel")
-    ranked = pooled.join(heads, on=["metric", "level"], how="left", maintain_order="left")
+    metric, key, place = pl.col("metric"), ["task", "metric", "level"], pl.col("place")
+    heads = formlab.analysis.headlines(table.with_columns(average=pl.lit("pooled")))
+    heads = heads.select("metric", level="score_level", place="panel").unique(key[1:])
+    ranked = table.join(heads, on=key[1:], how="left", maintain_order="left")
     # First what speaks for a level, then metrics of plug-ins, then shares of fields.
     is_builtin = metric.is_in([*formlab.metrics.METRICS.builtin])
-    order = ("place", is_builtin, pl.col("value").is_nan(), ~metric.str.ends_with("accuracy"))
+    order = (place, is_builtin, pl.col("value").is_nan(), ~metric.str.ends_with("accuracy"))
     ranked = ranked.sort(*order, nulls_last=True, maintain_order=True)
-    total = ranked.filter(pl.col("slice_by").is_null()).head(1 + 5)  # The main one, and five.
-    title = "{system}, {benchmark}:{split}: {metric} {value:.4f} [{ci_low:.4f}, {ci_high:.4f}] "
-    title += "({n_cases:,} {level}s, {n_docs:,} documents)"
-    title = title.format(**total.row(0, named=True))
-    sliced = ranked.filter(pl.col("slice_by").is_in(list(by)), pl.col("place").is_not_null())
-    sliced = formlab.tables.readable(sliced).select("slice", *COLUMNS["scores"])
-    return [(title, total[1:].select(COLUMNS["scores"])), ("", sliced)]
+    total = formlab.tables.only(ranked, slice_by=None)
+    scores = total.select(key).unique(maintain_order=True)[:most]
+    total = scores.join(total, on=key, nulls_equal=True, maintain_order="left_right")
+    is_first = pl.lit(most is None) | place.is_not_null()
+    sliced = ranked.filter(pl.col("slice_by").is_in([*by]), is_first)
+    return [formlab.tables.readable(rows.select(table.columns)) for rows in (total, sliced)]
 
 
 def _is_log(path: Path) -> bool:
@@ -216,15 +230,24 @@ def compare(folders: tuple[Path, ...], everything: bool, over_time: bool, **give
         return Rows(table, [("", main.select(COLUMNS["changed"]))])
     evaluations = [formlab.folders.Evaluation.load(folder) for folder in folders]
     table = formlab.compare(evaluations, **given)
+    pairs, count = table.select("system_a", "system_b").n_unique(), table["n_docs"].max() or 0
+    needed = formlab.stats.tests.documents_needed(0.05 / max(1, pairs))
+    documents = formlab.analysis.finding.counted(count, "document")
+    title = f"{documents}: nothing can be shown, {needed} are needed" * (count < needed)
     # Null: no test supports that either system is better.
-    main = formlab.tables.readable(table.with_columns(table["better"].fill_null("not shown")))
-    if not everything:
-        main = main.filter(average=given.get("average", "pooled"))
+    main = table if title else table.with_columns(table["better"].fill_null("not shown"))
+    notes, hints = formlab.analysis.common(evaluations).notes, []
+    if everything:
+        main = formlab.tables.readable(main)
+    else:
+        main = main.filter(average=given.get("average", "pooled")).with_columns(value="value_a")
+        # Of several pairs as many rows as of one.
+        most = None if "metric" in given else 1 + 5 // max(1, pairs)
+        total, sliced = _first(main, given.get("by", ()), most)
+        main = total.vstack(sliced)
         main = main.select(name for name in COLUMNS["compared"] if main[name].count())
-    tests, count = table.select("system_a", "system_b").n_unique(), table["n_docs"].max() or 0
-    needed = formlab.stats.tests.documents_needed(0.05 / max(1, tests))
-    title = f"{count} documents: nothing can be shown, {needed} are needed" * (count < needed)
-    return Rows(table, [(title, main)], notes=formlab.analysis.common(evaluations).notes)
+        hints = [f"--all prints all {table.height:,} rows, --json every column"]
+    return Rows(table, [(title, main)], notes, hints)
 
 
 @command(

@@ -154,6 +154,18 @@ def unscored(predictions: pl.DataFrame, *, system: str) -> pl.DataFrame:
     return judged(rows, system=system, threshold=1.0)
 
 
+def numbered(cases: pl.DataFrame) -> pl.DataFrame:
+    """The cases, each with a key of its own: what a model gave again ends in ``#2`` and so on."""
+    key = list(tables.KEYS["cases"])
+    # A path may end like that already.
+    while cases.select(key).is_duplicated().any():
+        number = pl.int_range(1, pl.len() + 1).over(key)
+        path = pl.coalesce("pred_path", "path", pl.lit(""))
+        again = pl.when(number > 1).then(pl.format("{}#{}", path, number)).otherwise("pred_path")
+        cases = cases.with_columns(again.alias("pred_path"))
+    return cases
+
+
 def side_by_side(gold: pl.DataFrame, claims: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
     """Gold records beside their matches, then the predicted ones that match nothing."""
     left = gold.rename(GOLD).drop("system", "role", "meta", "confidence")

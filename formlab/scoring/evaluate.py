@@ -22,18 +22,17 @@ from formlab.benchmarks.corpus import cut, none_read
 from formlab.errors import FormlabError, TableBroken, UnknownName
 from formlab.files import local
 from formlab.folders import Corpus, Evaluation, Folder, Predictions
-from formlab.metrics.counts import SHARES, answer_tallies
 from formlab.readers import is_run
 from formlab.readers.gold import corpora
 from formlab.readers.sources import columns_of
 from formlab.saving import replacing
 from formlab.scoring import across
-from formlab.scoring.align import unscored
+from formlab.scoring.align import numbered, unscored
 from formlab.scoring.batches import ALL, answered, batches, decide, unmatched
 from formlab.scoring.fields import READER, others
 from formlab.scoring.tasks import families
-from formlab.scoring.tasks._kit import Scoring, TaskScores, score_table
-from formlab.scoring.tasks.documents import own_scores
+from formlab.scoring.tasks._kit import Scoring, TaskScores
+from formlab.scoring.tasks.documents import answer_scores, own_scores
 from formlab.scoring.whole import Whole, by_corpus
 from formlab.show import progress
 from formlab.workers import LOST, each, processes
@@ -262,7 +261,7 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
     kept = dataclasses.replace(predictions, records=pl.concat([known, strange]))
     facts = {"benchmark": benchmark.name, "split": corpus.split, "system": system, "mode": how.mode}
     facts |= {"root": corpus.root, "settings": settings, "notes": dict(notes)}
-    facts |= {"cases": _numbered(all_cases), "corpus": corpus, "predictions": kept}
+    facts |= {"cases": numbered(all_cases), "corpus": corpus, "predictions": kept}
     # Most rows are scores, which only `score_table` makes: one is checked.
     evaluation = Evaluation(corpus.documents, scores=all_scores.head(1), **facts).check()
     return dataclasses.replace(evaluation, scores=all_scores)
@@ -285,28 +284,6 @@ def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) ->
     is_one = (of_gold.n_unique() == 1).over("doc_id")
     one = pl.when(is_one).then(of_gold.first().over("doc_id"))
     return cases.with_columns(pl.when(spurious).then(one).otherwise(own))
-
-
-def _numbered(cases: pl.DataFrame) -> pl.DataFrame:
-    """The cases, each with a key of its own: what a model gave again ends in ``#2`` and so on."""
-    key = list(tables.KEYS["cases"])
-    # A path may end like that already.
-    while cases.select(key).is_duplicated().any():
-        number = pl.int_range(1, pl.len() + 1).over(key)
-        path = pl.coalesce("pred_path", "path", pl.lit(""))
-        again = pl.when(number > 1).then(pl.format("{}#{}", path, number)).otherwise("pred_path")
-        cases = cases.with_columns(again.alias("pred_path"))
-    return cases
-
-
-def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.DataFrame:
-    """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
-    rows = responses.with_columns(path=pl.lit(None, pl.String))
-    texts = responses["status"].to_list()
-    by_task = {"slice_by": "task", "slice_value": rows["task"]}
-    counts = [{name: answer_tallies(texts, name)} for name in SHARES]
-    scored = partial(score_table, rows, level="answer", mode=mode)
-    return pl.concat(scored(parts, **by) for parts in counts for by in ({}, by_task))
 
 
 def score_again(

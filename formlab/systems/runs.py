@@ -31,6 +31,7 @@ HEAD, JOURNAL, PREDICTIONS = "run.json", "pages.jsonl", "predictions"
 # Notes, which are counted.
 SKIPPED = "documents without an image, passed over by --documents N"
 LEARNT = "documents to learn from"
+BLANK = "documents in which nothing was read (blank pages?)"
 BROKEN = "lines of the journal that cannot be read"
 Row = dict[str, Any]
 
@@ -170,12 +171,11 @@ def run(
         records += [mark | {"origin": reading.origin} | row for row in reading.records]
         responses.append(mark | reading.response)
         notes.update(reading.notes)
-    counts = {note: count for note, count in sorted(notes.items()) if count}
-    about = {"system": head["name"], "settings": work.settings, "notes": counts}
+    notes = dict(sorted((+notes).items()))
     try:
         answers = tables.table("records", records, role="prediction", **shared)
         calls = tables.table("responses", responses, **shared)
-        predictions = Predictions(answers, calls, **about).check()
+        predictions = Predictions(answers, calls, head["name"], work.settings, notes=notes).check()
     except TableBroken as error:
         remedy = "mend the system that gave it, or delete this file if it was damaged"
         raise DataBroken(error.what, where=out / JOURNAL, remedy=remedy) from error
@@ -310,10 +310,10 @@ def _key(document: Row, root: Path | None) -> str | None:
 
 def _reading(page: Row) -> Reading:
     """What the journal has of a document."""
-    doc_id, error = page["doc_id"], page["error"]
+    error, rows = page["error"], page["records"] or [{"task": "text", "kind": "page"}]
     # Without an image there was nothing to attempt.
     response = {"task": "text", "attempts": int(not error or page["key"] is not None)}
     response |= {"seconds": page["seconds"], "error": error}
-    rows = page["records"] or [{"task": "text", "kind": "page"}]
-    status = "missing" if error else "ok"
-    return Reading(doc_id, status, f"{JOURNAL}#{doc_id}", rows, response, Counter())
+    notes = Counter({BLANK: int(not error and not any(row.get("value") for row in rows))})
+    origin, status = f"{JOURNAL}#{page['doc_id']}", "missing" if error else "ok"
+    return Reading(page["doc_id"], status, origin, rows, response, notes)

@@ -11,7 +11,6 @@ import pytest
 
 import formlab
 from formlab import analysis, tables
-from formlab.analysis.finding import p_text
 from formlab.analysis.slices import SLICES, Weakness, find_slices, slice_cases
 from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
@@ -150,7 +149,8 @@ def test_counts_say_how_many_values_and_documents():
         "1 of 4 documents has no usable answer, which loses 1 of 7 values"
     )
     assert found["cause"].claim == (
-        "2 of 3 wrong fields, in 1 document: a digit was misread (1 /1, 1 /2)"
+        "2 of 3 wrong fields of usable answers (2 without one), in 1 document: a digit was "
+        "misread (1 /1, 1 /2)"
     )
     assert (found["cause"].effect, found["cause"].n_cases) == (pytest.approx(2 / 7), 2)
     assert found["cause"].cases["path"].to_list() == ["/1", "/2"]
@@ -176,7 +176,9 @@ def test_one_wrong_value_beside_a_right_one_is_told_by_its_status_or_cause(wrong
 
 def test_causes_that_tie_are_not_called_the_largest():
     rows = [("1", "a", "mismatch", "ok", "digit"), ("1", "a", "mismatch", "ok", "case")]
-    one, other = analysis.findings([evaluation(rows)])
+    # Beside another system none of them vanishes.
+    right = evaluation([("1", "a", "match", "ok", None)], system="y")
+    one, other = analysis.findings([evaluation(rows), right])
     assert other.claim == "1 of 2 wrong fields, in 1 document: a digit was misread (1 /0)"
     assert one.claim.startswith("1 of 2 wrong fields, in 1 document: only the case of letters di")
 
@@ -190,6 +192,10 @@ def test_no_more_than_two_findings_of_one_evaluation_and_most_in_all():
 
 
 def test_findings_stand_by_the_values_they_surely_concern():
+    rows = [("2", "a", "missing", "bad_json", "bad_json")] * 2
+    rows += [("1", "a", "mismatch", "ok", "digit")] * 6 + [("1", "a", "spurious", "ok", "spurious")]
+    counts = [(one.about, one.at_least) for one in analysis.findings([evaluation(rows)])]
+    assert counts == [("documents", 2), ("cause", 6), ("extra", 1)]
     found = analysis.findings([random(0), evaluation(FIELDS)], most=None)
     assert [one.at_least for one in found] == sorted((o.at_least for o in found), reverse=True)
     for one in found:
@@ -236,10 +242,6 @@ def test_nothing_and_one_document_are_no_error():
     empty = made("m", [], documents=["1"])
     assert analysis.findings([empty, empty]) == []
     assert tables.check("cases", empty.cases).height == 0
-
-
-def test_p_is_said_with_two_digits_and_small_ones_are_small():
-    assert [p_text(p) for p in (0.5, 0.0312, 0.00009)] == ["p = 0.5", "p = 0.031", "p < 0.0001"]
 
 
 FEW_DRAWS = {"resamples": 50}
@@ -313,17 +315,12 @@ def test_columns_that_hold_the_same_fields_are_one_slice():
     assert not found.filter(pl.col("slice_by").list.contains("modality")).height
 
 
-def test_each_system_is_searched_alone():
+def test_each_system_is_searched_alone_and_by_no_column_that_follows_from_the_error():
     bad, good = forms_of_kinds(60, 20, planted=0.5), forms_of_kinds(60, 20, name="n", seed=9)
     found = find_slices([good, bad], columns=["kind", "subtype"])
-    assert set(found["system"]) == {"m"}
-    assert dict(found.schema) == SLICES
-
-
-def test_what_follows_from_the_error_is_no_column_to_search():
-    one = forms_of_kinds(6, 6)
+    assert (set(found["system"]), dict(found.schema)) == ({"m"}, SLICES)
     with pytest.raises(UnknownName, match="column to search slices in 'cause'"):
-        find_slices(one, columns=["kind", "cause"])
+        find_slices(good, columns=["kind", "cause"])
 
 
 @pytest.mark.parametrize("cause", ["reader", "label_error"])

@@ -112,11 +112,8 @@ def test_report_header_tables_index_and_command_line_have_one_number(tmp_path):
             (kind or "all fields", [*map(str, map(row.get, FLIPS)), *lead[2:], p]),
             (f"fields right, kind {kind}" if kind else "fields right  ", [*lead, p]),
         ):
-            lines = [
-                row.split()
-                for row in re.findall(f"^(?:fox → owl +)?{name} .*$", plain, re.MULTILINE)
-            ]
+            lines = re.findall(f"^(?:fox → owl +)?{name} .*$", plain, re.MULTILINE)
             # Kinds have a row of how hard they are, too.
-            (line,) = (row for row in lines if len(row) >= len(cells))
+            (line,) = (row for row in map(str.split, lines) if len(row) >= len(cells))
             positions = [line.index(cell) for cell in cells]
             assert positions == sorted(positions), (line, cells)

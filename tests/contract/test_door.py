@@ -117,7 +117,7 @@ def test_d06_a_name_a_folder_and_what_replaces_another_are_said(work):
     for options, name in (((), "run1"), (("--name", "mine"), "mine")):
         _, err = cli(*SCORE, "answers.jsonl", "--out", "evals/run1", *options)
         assert formlab.open_evaluation("evals/run1").system == name
-        assert ("was replaced by mine" in err) == bool(options)
+        assert ("was replaced by mine (" in err) == bool(options)
     assert "replaced" in cli(*SCORE, "first.jsonl", "--out", "evals/second")[1]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 
 import cv2
 import numpy as np
@@ -11,7 +12,7 @@ from PIL import Image
 
 import formlab
 from formlab import pictures
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, NotAvailable
 from formlab.folders import Corpus
 from formlab_experiments.degradations import DEGRADATIONS, degrade
 from formlab_experiments.responses import (
@@ -283,3 +284,9 @@ def test_pairs_are_ordered_by_what_they_do_over_their_range():
     # 7 of 10 fields less, 1 or 2 of 10 less.
     assert table["difference"].to_list()[1] == pytest.approx(-0.15)
     assert (table["p_adjusted"] < 0.001).all()
+
+
+def test_without_opencv_the_extra_that_has_it_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    with pytest.raises(NotAvailable, match=r"pip install 'formlab\[experiments\]'"):
+        degrade(Image.new("L", (9, 9)), "blur", 1)

@@ -5,7 +5,7 @@ from formlab import benchmarks, registry, systems
 from formlab.errors import NotAvailable
 from formlab.folders import Predictions
 from formlab.systems import System
-from formlab.systems.runs import Journal
+from formlab.systems.runs import BLANK, Journal
 
 
 def letters(calls):
@@ -35,6 +35,8 @@ def test_page_that_fails_is_a_row_with_its_reason(corpus, tmp_path):
     error = predictions.responses.filter(pl.col("doc_id") == "b")["error"].item()
     assert error == "ValueError('<b>cannot</b>')"
     assert Predictions.load(tmp_path / "r").records.equals(predictions.records)
+    blank = systems.run(corpus, letters([]), out=tmp_path / "blank", settings={"say": ""})
+    assert blank.notes == {BLANK: 1}
 
 
 def test_finished_page_is_not_read_again_until_its_image_changes(corpus, tmp_path):

@@ -18,15 +18,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import polars as pl
 
 from formlab import benchmarks, metrics, tables
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.counts import json_tallies
+from formlab.metrics.counts import SHARES, answer_tallies, json_tallies
 from formlab.metrics.tree import TreePair, tallies
-from formlab.scoring.tasks._kit import Scoring, TaskScores, text_rows, used
+from formlab.scoring.tasks._kit import Scoring, TaskScores, score_table, text_rows, used
 from formlab.tables import USABLE
 from formlab.trees import Node, from_records
 
@@ -156,3 +157,13 @@ def _of_documents(metric: metrics.Metric, task: str, scoring: Scoring) -> Iterat
         given = [preds.get(doc, absent) for doc in docs]
         counted = {metric.name: metric.count([golds[doc] for doc in docs], given)}
         yield scoring.rows(rows, counted, level="document", task=task)
+
+
+def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.DataFrame:
+    """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
+    rows = responses.with_columns(path=pl.lit(None, pl.String))
+    texts = responses["status"].to_list()
+    by_task = {"slice_by": "task", "slice_value": rows["task"]}
+    counts = [{name: answer_tallies(texts, name)} for name in SHARES]
+    scored = partial(score_table, rows, level="answer", mode=mode)
+    return pl.concat(scored(parts, **by) for parts in counts for by in ({}, by_task))

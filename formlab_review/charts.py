@@ -38,9 +38,9 @@ def review_cards(review: Review, proposed: pl.DataFrame) -> Cards:
         Card("labels contradicted by a majority", majority.height, of_any),
     ]
     finding = (
-        f"{majority.height:,} of {by_any} contradicted labels of {labels} are read alike by most "
-        f"systems, {apart:,} of them by more than one engine; {done:,} of {total} items of {items} "
-        "are decided."
+        f"Reviewers have decided {done:,} of {total} items of {items}. Systems contradict {by_any} "
+        f"labels of {labels}: {majority.height:,} by a majority with the same value, {apart:,} of "
+        "these by more than one engine."
     )
     return Cards(cards, finding=finding)
 

@@ -65,13 +65,12 @@ def findings(
             compared.append(common(group).evaluations)
     rest = alpha / 2 if compared else alpha
     bar = rest / max(len(evaluations) + len(compared), 1)
-    # Differences of kinds are small where systems are compared.
-    bar_of_kinds = rest / max(len(compared), 1)
     swaps = {name: draws[name] for name in ("resamples", "seed") if name in draws}
     for group in compared:
         shown = verdicts(group, **swaps).drop_nulls("better")
         for one, by in zip(tell_apart(group, shown), shown["slice_by"], strict=True):
-            if one.p_adjusted <= (bar_of_kinds if by else bar):
+            # Differences of kinds are small where systems are compared.
+            if one.p_adjusted <= (rest / len(compared) if by else bar):
                 found.append(one)
     of_one = _OF_ONE if len(evaluations) > 1 else None
     for evaluation in evaluations:
@@ -138,9 +137,10 @@ class _Look:
         self.pages, self.system = finding.has_pages(evaluation), evaluation.system
         name = self.system.partition("(")[0]
         reads_images = systems.SYSTEMS[name].images if name in systems.SYSTEMS else self.pages
-        self.advice = functools.partial(advice, pages=self.pages and reads_images)
         self.cases = evaluation.gathered(_cases)
         self.gold = self.cases.filter("asked")
+        typed = "click" in self.gold["task"]
+        self.advice = functools.partial(advice, pages=self.pages and reads_images and not typed)
         nouns = {finding.COUNTED.get(level, "values") for level in self.gold["level"].unique()}
         self.nouns = nouns.pop() if len(nouns) == 1 else "values"
 
@@ -273,11 +273,11 @@ class _Look:
             over = f"wrong {self.nouns}{rest}, in {counted(_documents(rows), 'document')}"
             part = f"{count:,} of {errors.height:,} {over}"
             words = IN_WORDS.get(cause, f"the cause is “{finding.word(cause)}”")
-            claim = f"{'Often' if place or tied else 'Most often'} {words}: in {part} (a count)"
+            claim = f"{'Often' if place or tied else 'Most often'} {words}: in {part} (not tested)"
             if _is_few(rows):
                 claim = f"{part}: {words} ({_listed(rows)})"
             elif count == errors.height:
-                claim = f"In all {count:,} {over}, {words} (a count)"
+                claim = f"In all {count:,} {over}, {words} (not tested)"
             if cause == "missed" and (never := _never_given(self.gold, count)):
                 claim += f"; {self.system} never gives {never}"
                 tip = "Look whether the system knows these fields at all."

@@ -87,7 +87,7 @@ def first_screen(
     says, or how many values are right. Up to five findings that hold follow, each with its effect,
     95 % interval and n, a link to its cases (``#finding=N``: N counts `findings` from 1, held or
     not, as `gallery.errors` does) and what to try; then what was run and how much was answered. At
-    most four `cards` are shown: the share of values right in each evaluation, if left out.
+    most four `cards` are shown: the share of values right in each of four evaluations, if left out.
 
     >>> print(first_screen([]))
     Nothing was scored.
@@ -102,9 +102,9 @@ def first_screen(
     texts = [": ".join(filter(None, [_name(row, named), of[1]])) for row, of in scored]
     claims = [row["claim"] for row in shown] or [one.claim for one in findings if scored]
     sentence = sentence or [*claims, "; ".join(texts[:_NAMED])][0] or "Nothing was scored"
-    if cards is None:
+    if cards is None and len(scored) <= _CARDS:
         cards = [Card(_name(row, named or ["system"]), *of) for row, of in scored]
-    made = cards.cards if isinstance(cards, Cards) else cards
+    made = cards.cards if isinstance(cards, Cards) else cards or []
     lines = [_run(row, one) for row, one in zip(counts, results, strict=True)]
     return Cards(list(made)[:_CARDS], sentences(sentence), shown, lines)
 

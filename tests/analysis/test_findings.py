@@ -105,9 +105,8 @@ def test_r4_a_field_that_is_wrong_on_every_form_is_named(count):
     gold = {(f"f{i}", f"field{j}"): f"alpha beta {i} {j}" for i in range(count) for j in range(20)}
     given = {k: v.replace("beta", "bexa") if k[1] == "field7" else v for k, v in gold.items()}
     (found,), _ = said(gold, given)
-    assert found.startswith(
-        f"Where the field is /field7, none of {count} values is right, 100 % else"
-    )
+    start = f"Where the field is /field7, none of {count} values is right, 100 % else"
+    assert found.startswith(start)
 
 
 def test_a_field_that_is_never_given_and_values_nobody_asked_for_are_told():
@@ -121,7 +120,7 @@ def test_a_field_that_is_never_given_and_values_nobody_asked_for_are_told():
     # In three documents no test can show it.
     few = {key: value for key, value in gold.items() if key[0] in ("f0", "f1", "f2")}
     (missed,), _ = said(few, {key: few[key] for key in few if key[1] > "field4"})
-    assert missed.endswith("(a count); answers never gives /field0, /field1 and 3 more fields")
+    assert missed.endswith("(not tested); answers never gives /field0, /field1 and 3 more fields")
 
 
 FIELDS = [*RUN, ("3", "a", "missing", "bad_json", "bad_json"), ("4", "a", "match", "ok", None)]
@@ -144,16 +143,18 @@ def test_counts_say_how_many_values_and_documents():
     several = analysis.findings([evaluation(FIELDS)], most=None)
     found = {one.about: one for one in reversed(several)}
     # Document 3 has no usable answer; the refused value of document 2 stands beside a usable one.
-    assert "documents" in found
-    assert found["documents"].claim == (
-        "1 of 4 documents has no usable answer, which loses 1 of 7 values"
-    )
-    assert found["cause"].claim == (
-        "2 of 3 wrong fields of usable answers (2 without one), in 1 document: a digit was "
-        "misread (1 /1, 1 /2)"
-    )
-    assert (found["cause"].effect, found["cause"].n_cases) == (pytest.approx(2 / 7), 2)
-    assert found["cause"].cases["path"].to_list() == ["/1", "/2"]
+    lost, cause = found["documents"].claim, found["cause"]
+    assert lost == "1 of 4 documents has no usable answer, which loses 1 of 7 values"
+    told = "2 of 3 wrong fields of usable answers (2 without one), in 1 document: a digit was "
+    assert cause.claim == told + "misread (1 /1, 1 /2)"
+    assert (cause.effect, cause.n_cases) == (pytest.approx(2 / 7), 2)
+    assert cause.cases["path"].to_list() == ["/1", "/2"]
+
+
+def test_values_typed_into_screens_are_not_looked_for_on_them():
+    typed = analysis.open_evaluation(benchmark="formfactory", system="rules(texts=prose)")
+    tips = [one.what_to_try for one in analysis.findings([typed], resamples=50)]
+    assert "Look whether the system knows the field at all." in tips
 
 
 # Of a value: outcome, status and cause, and what is said of it beside one that is right.
@@ -212,16 +213,14 @@ def test_systems_of_one_corpus_are_compared_and_others_are_not():
 
 
 def test_pages_of_a_parser_have_findings_though_no_field_was_scored():
-    values = [0.9] * 12 + [0.1] * 38
-    one = pages_alone("parser", values)
+    one = pages_alone("parser", [0.9] * 12 + [0.1] * 38)
     (found,) = analysis.findings([one])
     # Each page is one character against a hundred: less than half of its text.
     assert found.claim == (
         "12 of 50 pages have a CER of at least 0.5; the mean is 0.292; at least half of the text "
         "is missing from 12 of them"
     )
-    cards = analysis.runs([one])
-    assert cards["page_cer"].to_list() == [pytest.approx(0.292)]
+    assert analysis.runs([one])["page_cer"].to_list() == [pytest.approx(0.292)]
     assert analysis.findings([pages_alone("parser", [0.1] * 9)]) == []
 
 

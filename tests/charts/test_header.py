@@ -42,8 +42,7 @@ def test_first_finding_that_holds_is_the_sentence_and_keeps_its_place_and_its_ca
     shown = payload(evaluation("match", "mismatch", "missing"), [chance, holds, holds])
     assert shown["finding"] == shown["findings"][0]["claim"] == "The cause is “x”."
     first, again = shown["findings"]
-    assert (first["place"], first["linked"], first["try"]) == (2, True, "look")
-    assert again["place"] == 3
+    assert (first["place"], first["linked"], first["try"], again["place"]) == (2, True, "look", 3)
     assert first["effect"] == (
         "50.0 % of all values, 95 % interval 25.0 % to 75.0 %, n = 3 in 2 documents"
     )
@@ -73,6 +72,7 @@ def test_values_right_are_counted_and_what_the_gold_has_not_beside_them():
     gold = pl.when(pl.col("outcome") != "spurious").then("gold")
     one = dataclasses.replace(one, cases=one.cases.with_columns(gold=gold))
     (run,) = payload(one)["runs"]
+    assert [len(payload([one] * n)["cards"]) for n in (1, 4, 5)] == [1, 4, 0]
     assert run.endswith("2 of 3 values right, 1 more predicted without gold")
     of = finding("X", of="268 fields")
     assert payload(one, [of])["findings"][0]["effect"].startswith("50.0 % of 268 fields, ")

@@ -14,7 +14,7 @@ import tomllib
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from formlab.text.markup import SILENT, VOID, Event, written_events
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 FACTS: dict[str, tuple[str, str]] = {tag: tuple(names) for tag, names in _TABLE["facts"].items()}
 TYPES = tuple(dict.fromkeys(name for name, _ in FACTS.values()))
+_STEPS = [(sign, re.compile(form), new) for sign, form, new in _TABLE["steps"].values()]
 _SHORTEST, _AROUND = 30, 40
 # More characters than the values of a page have, unless its tags were not closed.
 _LARGEST = 10_000_000
@@ -127,50 +128,55 @@ class _Elements:
     """
 
     def __init__(self, stream: Iterable[Event], flaws: Counter[str]) -> None:
-        self.strings: list[str] = []
-        self.owners: list[int] = []  # The element right around each string.
-        self.facts: list[int] = []
-        self.tags, self.above, self.first = [""], [-1], [0]
-        self.last, self.end, self.hints = dict[int, int](), dict[int, int](), dict[int, str]()
-        strings, tags, above = self.strings, self.tags, self.above
+        # Beside each string the element right around it.
+        self.strings, self.owners, self.facts = strings, owners, facts = [], [], []
+        self.tags, self.above, self.first = tags, above, first = [""], [-1], [0]
+        self.last, self.end, self.hints = last, end, _ = {}, {}, {}
         open_tags, open_roles = defaultdict[str, int](int), defaultdict[str | None, int](int)
         top = 0
         for event, name, _ in stream:
             if event == "text":
                 if not open_roles["silent"] and (text := name.strip()):
                     strings.append(text)
-                    self.owners.append(top)
-                continue
-            role = _ROLES.get(name)
-            if event == "start" and role != "void":
+                    owners.append(top)
+            elif event == "start":
+                if (role := _ROLES.get(name)) == "void":
+                    continue
                 open_tags[name] += 1
                 above.append(top)
                 top = len(tags)
                 tags.append(name)
-                self.first.append(len(strings))
+                first.append(len(strings))
                 if role == "fact":
                     flaws["fact tags nested in a fact tag"] += open_roles["fact"] > 0
-                    self.facts.append(top)
+                    facts.append(top)
                 open_roles[role] += 1
-            elif event == "end" and open_tags[name]:
+            elif open_tags[name]:
                 closed = ""
                 while closed != name:
-                    closed, self.last[top], self.end[top] = tags[top], len(strings), len(tags)
+                    closed, last[top], end[top] = tags[top], len(strings), len(tags)
                     open_tags[closed] -= 1
                     open_roles[_ROLES.get(closed)] -= 1
                     top = above[top]
         while top >= 0:
-            self.last[top], self.end[top], top = len(strings), len(tags), above[top]
+            last[top], end[top], top = len(strings), len(tags), above[top]
         self.numbers = [element for element, tag in enumerate(tags) if tag == "number"]
-        # How long the strings are up to each, joined by spaces.
-        self.ends = [0, *accumulate(len(text) + 1 for text in strings)]
+        # The strings as hints write them, and where each starts there and the last ends. What looks
+        # like a tag may begin in one and end in another.
+        written, self.starts = " ".join([*strings, ""]), [0]
+        self.steps = str if "<" in written else _in_steps
+        self.written = self.steps(written)
+        for text in strings:
+            # One word stays as it is; behind it is one space, or none.
+            end = self.starts[-1] + len(self.steps(text) if len(text.split()) > 1 else text)
+            self.starts.append(end + self.written.startswith(" ", end))
 
     def size(self, element: int) -> int:
-        """How many characters the strings of an element have, joined by spaces."""
-        return self.ends[self.last[element]] - self.ends[self.first[element]]
+        """How many characters the strings of an element have in hints, joined by spaces."""
+        return self.starts[self.last[element]] - self.starts[self.first[element]]
 
-    def text(self, element: int, by: str = "") -> str:
-        return by.join(self.strings[self.first[element] : self.last[element]])
+    def text(self, element: int) -> str:
+        return "".join(self.strings[self.first[element] : self.last[element]])
 
     def number_after(self, element: int) -> str:
         """The number that a lone currency sign stands before; empty if there is none."""
@@ -190,8 +196,7 @@ class _Elements:
     def hint(self, element: int, value: str) -> str:
         """The text around a value in the closest element with enough of it."""
         above = self.above[element]
-        # A hint is no longer than the strings that it is made of, a space behind each.
-        while above >= 0 and (self.size(above) <= _SHORTEST or len(self._hint(above)) < _SHORTEST):
+        while above >= 0 and (self.size(above) < _SHORTEST or len(self._hint(above)) < _SHORTEST):
             above = self.above[above]
         text = self._hint(above if above >= 0 else element)
         if (at := text.find(value)) < 0:
@@ -200,11 +205,15 @@ class _Elements:
 
     def _hint(self, element: int) -> str:
         if element not in self.hints:
-            text = self.text(element, " ")
-            for sign, pattern, new in _TABLE["steps"].values():
-                text = re.sub(pattern, new, text) if sign in text else text
-            self.hints[element] = text.strip()
+            text = self.written[self.starts[self.first[element]] : self.starts[self.last[element]]]
+            self.hints[element] = (_in_steps(text) if self.steps is str else text).strip()
         return self.hints[element]
+
+
+def _in_steps(text: str) -> str:
+    for sign, form, new in _STEPS:
+        text = form.sub(new, text) if sign in text else text
+    return text
 
 
 def tagged(
@@ -226,7 +235,7 @@ def tagged(
     """
     flaws = Counter() if flaws is None else flaws
     page, facts = _Elements(stream, flaws), []
-    if (size := sum(map(page.size, page.facts))) > max(_LARGEST, 2 * page.ends[-1]):
+    if (size := sum(map(page.size, page.facts))) > max(_LARGEST, 2 * len(page.written)):
         what = f"fact tags in fact tags, with {size:,} characters as values"
         raise DataBroken(what, where=where, remedy="close the tags")
     for mark, element in enumerate(page.facts):
@@ -236,6 +245,6 @@ def tagged(
         if name == "Monetary Unit" and value in _TABLE["symbols"]:
             value += page.number_after(element)
             flaws["currency signs without a number"] += value in _TABLE["symbols"]
-        fact = {"type": name, "kind": kind, "value": value}
-        facts.append(fact | {"hint": page.hint(element, value), "mark": mark})
+        hint = page.hint(element, value)
+        facts.append({"type": name, "kind": kind, "value": value, "hint": hint, "mark": mark})
     return sorted(facts, key=lambda fact: TYPES.index(fact["type"]))

@@ -107,8 +107,7 @@ class _Alignment(Rows):
         """Gold places of a value with their places in the prediction, and the places left over."""
         size, ours, sign = len(value), self.gold.find(value), self.pred.sign
         theirs = [(start, start + size) for start in self.pred.find(value)[:_MOST_PLACES]]
-        if not theirs and telling:
-            theirs = self.pred.run_together(value)
+        theirs = theirs or (self.pred.run_together(value) if telling else [])
         if not theirs:
             return {}, []
         if telling and len(ours) == len(theirs) == 1:
@@ -156,8 +155,7 @@ class _Alignment(Rows):
         gold, pred = self.gold, self.pred
         label, other = gold.label(ours[0]), pred.label(theirs[0])
         if not named:
-            row = self._in_its_row(ours[0], theirs[0])
-            if row is not None:
+            if (row := self._in_its_row(ours[0], theirs[0])) is not None:
                 return float(row)
             other = label if self.known(other) == label else other
         left = max(_same(label, other), _same(gold.left(ours[0]), pred.left(theirs[0])))
@@ -170,19 +168,22 @@ class _Alignment(Rows):
 
     def _in_its_row(self, ours: int, theirs: int) -> bool | None:
         """Whether a place is in the row and column of a gold place; None if nothing tells."""
+        gold, pred = self.gold, self.pred
         line = self.rows.get(theirs)
-        if line is not None and line.gold < 0 and ours in self.gold.run:
-            around = self.gold.around(ours)
+        if line is not None and line.gold < 0 and ours in gold.run:
+            (run, at), (other, place) = gold.run[ours], pred.run[theirs]
+            is_row = len(gold.runs[run]) == len(pred.runs[other]) == len(line.numbers)
             # Mostly all around is alike, and nothing more needs to be asked.
-            if around == self.pred.around(theirs) and around[1] == len(line.numbers):
+            alike = is_row and at == place and gold.beside(ours) == pred.beside(theirs)
+            if alike and gold.header(ours) == pred.header(theirs):
                 return None
-        mine, yours = self.gold.number(ours), self.pred.number(theirs)
+        mine, yours = gold.number(ours), pred.number(theirs)
         if not self._in_its_column(ours, theirs, mine, yours):
             return False
         line = self.rows.get(yours)
         if line and line.gold >= 0 and mine is not None:
             # A place without a label is where its line stands among the rows.
-            return line.gold == self.gold.run[mine][0]
+            return line.gold == gold.run[mine][0]
         return False if self._in_other_row(ours, theirs, yours) else None
 
     def _in_other_row(self, ours: int, theirs: int, number: int | None) -> bool:
@@ -259,9 +260,8 @@ class _Alignment(Rows):
             return ""
         # The very number is not misread: it stands in another place.
         signs = self.pred.sign(token, token + 1), self.gold.sign(fact.first, fact.last)
-        if self.pred.words[token] in fact.value and signs[0] == signs[1]:
-            return ""
-        return self.pred.figure(token, token + 1)
+        is_same = self.pred.words[token] in fact.value and signs[0] == signs[1]
+        return "" if is_same else self.pred.figure(token, token + 1)
 
     @cached_property
     def _digits(self) -> dict[str, int]:

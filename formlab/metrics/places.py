@@ -21,7 +21,7 @@ from rapidfuzz.distance import Levenshtein
 from formlab.metrics import assign
 from formlab.text.markup import Flow, Unit
 
-_TOKEN = re.compile(r"\d+(?:[.,/:]\d+)*|[^\W\d_]+|[^\s\w]|_")
+_TOKEN = re.compile(r"\d+(?:[.,/:]\d+)*|[^\W\d_]+|\S")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 # A number in brackets, or behind a dash that touches it and no word before it: no hyphen.
 _SIGNED = re.compile(
@@ -78,20 +78,15 @@ class Places:
         self.units = [unit for unit, (first, end) in ends for _ in range(first, end)]
         self.block_before = [self.before[token] for token in self.first_token]
         # Where the letters of the last block with some start, for each block.
-        self._above, above = [], 0
-        for start, end in pairwise(self.block_before):
-            self._above.append(above)
-            above = start if end > start else above
+        lettered = (start * (end > start) for start, end in pairwise(self.block_before))
+        self._above = [0, *accumulate(lettered, max)]
         # Numbers without a word between them share a run: the values of one row. Of each number its
         # run and its place there.
         numbers = (token for token, word in enumerate(self.words) if word[0].isdigit())
-        runs = groupby(numbers, key=self.before.__getitem__)
-        self.runs: list[list[int]] = [list(run) for _, run in runs]
-        self.run: dict[int, tuple[int, int]] = {
-            token: (number, at)
-            for number, run in enumerate(self.runs)
-            for at, token in enumerate(run)
-        }
+        self.runs = [list(run) for _, run in groupby(numbers, key=self.before.__getitem__)]
+        self.run: dict[int, tuple[int, int]] = {}
+        for number, run in enumerate(self.runs):
+            self.run |= {token: (number, at) for at, token in enumerate(run)}
         self._headers: dict[tuple[int, int], str] = {}
 
     @cached_property
@@ -153,8 +148,7 @@ class Places:
         low, high = self.first_token[unit : unit + 2]
         start, end = start + self.offsets[unit], end + self.offsets[unit]
         first = bisect_left(self.starts, start, low, high)
-        if first > low and self.starts[first - 1] + len(self.words[first - 1]) > start:
-            first -= 1
+        first -= first > low and self.starts[first - 1] + len(self.words[first - 1]) > start
         return first, bisect_left(self.starts, end, low, high)
 
     def text(self, first: int, last: int) -> str:
@@ -164,10 +158,10 @@ class Places:
 
     def label(self, token: int) -> str:
         """The letters just before a token in its block, or of the last block that has some."""
-        left, size = self._beside(token)
+        left, size = self.beside(token)
         return left[len(left) - size :]
 
-    def _beside(self, token: int) -> tuple[str, int]:
+    def beside(self, token: int) -> tuple[str, int]:
         """The letters before a token, and how many of them are its label."""
         end, unit = self.before[token], self.units[token]
         size = end - self.block_before[unit]
@@ -184,11 +178,6 @@ class Places:
         """The letters from a token on."""
         start = self.before[token]
         return self.letters[start : start + REACH]
-
-    def around(self, number: int) -> tuple[int, int, str, int, str]:
-        """Of a number its place in its run, their number, left letters, size of the label, head."""
-        run, at = self.run[number]
-        return at, len(self.runs[run]), *self._beside(number), self.header(number)
 
     def header(self, token: int) -> str:
         """What the heads of the token's column say, without spaces; empty outside a table."""

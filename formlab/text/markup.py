@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from html.entities import html5
 from html.parser import HTMLParser
 from itertools import chain, groupby
@@ -29,7 +30,7 @@ VOID = frozenset(WORDS["html"]["void"].split())
 _ROLES = dict.fromkeys(WORDS["html"]["blocks"].split(), "block") | dict.fromkeys(SILENT, "silent")
 _ROLES |= {"td": "cell", "th": "cell", "tr": "row", "table": "table"}
 _PATTERNS = map(re.compile, WORDS["html"]["patterns"].values())
-_TAG, _LAYOUT, _FEED, _GARBAGE, _SPACE, _GAP, _RULE = _PATTERNS
+_TAG, _LAYOUT, _CONTROL, _SPACE, _GAP, _RULE = _PATTERNS
 # Marks of HTML and Markdown, what each kind is called, and what a text has whose own characters may
 # be such marks.
 _MARKS = re.compile(
@@ -41,8 +42,8 @@ _SIGNS = {kind: signs.split() for kind, signs in WORDS["signs_of_marks"].items()
 _MOST = {"colspan": 100, "rowspan": 500}
 _ONE = (1, 1)
 
-# Text, and a tag that Python's parser reads alike wherever it stands.
-_PLAIN_TAG = re.compile(r'([^<&]*)(</?[a-zA-Z][a-zA-Z0-9]*(?: +[a-zA-Z-]+="[^"<>]*")*>)')
+# Text, and a short tag that Python's parser reads alike wherever it stands.
+_PLAIN_TAG = re.compile(r'([^<&]*)(</?[a-zA-Z]{1,20}[1-6]?(?: [a-z]{1,9}="[^"<>]{0,99}"){0,9}>)')
 
 
 class _Events(HTMLParser):
@@ -51,7 +52,6 @@ class _Events(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
         self.found: list[Event] = []
-        self.known: dict[str, Event] = {}
         self.texts: list[str] = []
         self.data = self.handle_data = self.texts.append
 
@@ -83,22 +83,21 @@ class _Events(HTMLParser):
         return self._tags(i, super().parse_endtag)
 
     def _tags(self, place: int, parse: Callable[[int], int]) -> int:
-        """Where the tag at a place ends, and all known tags behind it with the texts between."""
-        tag = None if self.cdata_elem else _PLAIN_TAG.match(self.rawdata, place)
-        if tag is None or tag[2] not in self.known:
-            place = parse(place)
-            # Behind the start of a script tags are text.
-            if tag and not self.cdata_elem:
-                self.known[tag[2]] = self.found[-1]
-            return place
-        while tag and (event := self.known.get(tag[2])):
-            if tag[1] or self.texts:
-                self.texts.append(tag[1])
+        """Where the tag at a place ends, and all plain tags behind it with the texts between."""
+        begin, found = place, self.found
+        # Matches that follow one another without a gap.
+        plain = iter(_PLAIN_TAG.scanner(self.rawdata, place).match, None)
+        for tag in () if self.cdata_elem else plain:
+            text, mark = tag.groups()
+            if (event := _plain_event(mark)) is None:
+                break
+            if text:
+                found.append(("text", text, _ONE))
+            else:
                 self.comment()
-            self.found.append(event)
+            found.append(event)
             place = tag.end()
-            tag = _PLAIN_TAG.match(self.rawdata, place)
-        return place
+        return place if place > begin else parse(place)
 
     def handle_charref(self, name: str) -> None:
         self.data(html.unescape(f"&#{name};"))
@@ -110,6 +109,15 @@ class _Events(HTMLParser):
 
 def _span(text: str | None, most: int) -> int:
     return min(max(int(text), 1), most) if text and text.isdecimal() and len(text) < 9 else 1
+
+
+@lru_cache(maxsize=2**10)
+def _plain_event(tag: str) -> Event | None:
+    """What a plain tag says; None of a script's start, behind which tags are text."""
+    parser = _Events()
+    parser.rawdata = tag
+    (HTMLParser.parse_endtag if tag[1] == "/" else HTMLParser.parse_starttag)(parser, 0)
+    return None if parser.cdata_elem else parser.found[0]
 
 
 def written_events(markup: str) -> list[Event]:
@@ -128,7 +136,7 @@ def written_events(markup: str) -> list[Event]:
 def events(markup: str) -> list[Event]:
     """The tags and texts that libxml2 reads in any HTML, in linear time."""
     # Control characters and half surrogate pairs are no characters of a document.
-    markup = _GARBAGE.sub("\ufffd", _FEED.sub(" ", markup))
+    markup = _CONTROL.sub(lambda sign: " " if sign[0].isspace() else "\ufffd", markup)
     target = _Events()
     parser = etree.HTMLParser(encoding="utf-8", recover=True, huge_tree=True, target=target)
     with suppress(etree.ParseError):
@@ -190,88 +198,82 @@ class Flow:
     ) -> None:
         self.units: list[Unit] = []
         self.marks: dict[int, tuple[int, int, int]] = {}
-        # Text of the block that was not measured, and text that was: with one space for each gap.
-        self._raw: list[str] = []
-        self._block = ""
+        units, roles = self.units, _ROLES | dict.fromkeys(tags, "mark")
+        # The texts of the block, with one space for each gap, and how long they are together.
+        block: list[str] = []
+        length = table_count = mark_count = silent = 0
         # The cell of each open table that text goes to, and by column the row before which one from
         # above ends; outside of all it is the cell of no table.
-        self._tables: list[tuple[Unit, dict[int, int]]] = [(Unit(""), {})]
-        raw, tables, roles = self._raw, self._tables, _ROLES | dict.fromkeys(tags, "mark")
+        tables: list[tuple[Unit, dict[int, int]]] = [(Unit(""), {})]
+        cell, reach = tables[0]
         # Of open marks by name their running number, unit, and start.
         open_marks = defaultdict[str, list[tuple[int, int, int]]](list)
-        table_count = mark_count = silent = 0
         for kind, name, spans in stream:
             if kind == "text":
                 if silent:
                     continue
-                *others, name = name.split("\n") if lines and len(tables) == 1 else (name,)
-                for part in others:
-                    raw.append(part)
-                    self._end_block()
-                raw.append(name)
+                is_cut = lines and cell.table < 0
+                for number, text in enumerate(name.split("\n") if is_cut else (name,)):
+                    if number and block:
+                        length = self._end_block(block, cell)
+                    if "  " in text or not text.isprintable():
+                        text = _SPACE.sub(" ", text)
+                    if not block or block[-1][-1] == " ":
+                        text = text.lstrip(" ")
+                    if text:
+                        block.append(text)
+                        length += len(text)
             elif (role := roles.get(name)) == "mark":
                 if kind == "start":
-                    open_marks[name].append((mark_count, len(self.units), self._measured()))
+                    open_marks[name].append((mark_count, len(units), length))
                     mark_count += 1
                 elif open_marks[name]:
-                    self._end_mark(*open_marks[name].pop())
+                    number, unit, start = open_marks[name].pop()
+                    # Where the text was cut inside the tag, what belongs to its first block counts.
+                    if end := len(units[unit].text) if unit < len(units) else length:
+                        self.marks[number] = (unit, start, end)
             elif role == "silent":
                 silent = max(0, silent + (1 if kind == "start" else -1))
             elif role:
-                if raw or self._block:
-                    self._end_block()
+                if block:
+                    length = self._end_block(block, cell)
                 if role == "table" and kind == "start":
                     tables.append((Unit("", table_count, column=0, span=1), {}))
+                    cell, reach = tables[-1]
                     table_count += 1
-                elif role == "block" or len(tables) == 1:
+                elif role == "block" or cell.table < 0:
                     continue
                 elif role == "table":
                     tables.pop()
+                    cell, reach = tables[-1]
                 elif kind == "end":
-                    tables[-1][0].head &= role != "cell"
+                    cell.head &= role != "cell"
                 else:
-                    _next_cell(*tables[-1], name, spans)
-        self._end_block()
-        for mark in chain.from_iterable(open_marks.values()):
-            self._end_mark(*mark)
+                    if role == "row" or cell.row < 0:
+                        cell.row, cell.column, cell.span, cell.head = cell.row + 1, 0, 0, False
+                    if role == "cell":
+                        column = cell.column + cell.span
+                        while reach.get(column, 0) > cell.row:
+                            column += 1
+                        (cell.span, rows), cell.column, cell.head = spans, column, name == "th"
+                        if rows > 1:
+                            columns = range(column, column + cell.span)
+                            reach |= dict.fromkeys(columns, cell.row + rows)
+        if block:
+            self._end_block(block, cell)
+        for number, unit, start in chain.from_iterable(open_marks.values()):
+            if unit < len(units):
+                self.marks[number] = (unit, start, len(units[unit].text))
 
-    def _measured(self) -> int:
-        """How long the block's text is so far, with one space for each run of white space."""
-        if self._raw:
-            piece = _SPACE.sub(" ", "".join(self._raw))
-            self._raw.clear()
-            self._block += piece if self._block[-1:] not in ("", " ") else piece.lstrip(" ")
-        return len(self._block)
-
-    def _end_block(self) -> None:
-        """Make a unit of the block's text, if it has any."""
-        if not self._measured():
-            return
-        text, self._block = self._block.rstrip(), ""
-        cell, units, line = self._tables[-1][0], self.units, len(self.units)
+    def _end_block(self, block: list[str], cell: Unit) -> int:
+        """Make a unit of the texts of a block and empty it; how long it is then."""
+        units, line = self.units, len(self.units)
         if line and cell.table >= 0 and units[-1].row == cell.row and units[-1].table == cell.table:
             line = units[-1].line
+        text = "".join(block).rstrip()
+        block.clear()
         units.append(Unit(text, cell.table, cell.row, cell.column, cell.span, cell.head, line))
-
-    def _end_mark(self, number: int, unit: int, start: int) -> None:
-        # Where the text was cut inside the tag, what belongs to its first block is marked.
-        is_cut, length = unit < len(self.units), self._measured()
-        if end := len(self.units[unit].text) if is_cut else length:
-            self.marks[number] = (unit, start, end)
-
-
-def _next_cell(cell: Unit, reach: dict[int, int], name: str, spans: tuple[int, int]) -> None:
-    """Move to the next row of a table, or the next cell."""
-    if name == "tr" or cell.row < 0:
-        cell.row, cell.column, cell.span, cell.head = cell.row + 1, 0, 0, False
-    if name != "tr":
-        cell.column += cell.span
-        while reach.get(cell.column, 0) > cell.row:
-            cell.column += 1
-        (cell.span, rows), cell.head = spans, name == "th"
-        if rows > 1:
-            columns = range(cell.column, cell.column + cell.span)
-            reach |= dict.fromkeys(columns, cell.row + rows)
+        return 0
 
 
 def read(text: str) -> Flow:

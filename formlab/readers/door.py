@@ -185,14 +185,9 @@ def kind(name: str | Path, start: bytes | None = None) -> str:
     return "delimited" if is_table and form in ("", "workbook") else form
 
 
-def read_bytes(path: str | Path) -> bytes:
-    """The content of a file, unpacked from gzip or zstd."""
-    return Member.of(path).read()
-
-
 def written(path: str | Path) -> str:
     """The text of a file as a model or tool wrote it, perhaps cut inside a character."""
-    return read_bytes(path).decode("utf-8-sig", "replace")
+    return Member.of(path).read().decode("utf-8-sig", "replace")
 
 
 def decoded(data: bytes | str, kind: type[T], where: object) -> T:

@@ -135,7 +135,7 @@ def _sized(*sides: Any) -> Box | None:
 
 def _marked_up(path: Path, *, parser: Any) -> Reading:
     try:
-        root = etree.fromstring(door.read_bytes(path), parser)
+        root = etree.fromstring(door.Member.of(path).read(), parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise DataBroken(f"not readable XML: {error}", where=path) from error
     declared = root.getroottree().docinfo.internalDTD

@@ -37,7 +37,7 @@ def inspect(source: Source) -> Iterator[Row]:
     path, is_json = source.path, door.ending(source.path) == ".json"
     source.files.append(path)
     # The archive of a run that goes on has no header yet.
-    members = {"header.json": door.Member.of(path)} if is_json else door.members(path)
+    members = {"header.json": door.Member.of(path).read()} if is_json else door.members(path)
     if not (head := members.get("header.json") or members.get("_journal/start.json")):
         raise DataBroken("a log has header.json or _journal/start.json", where=path)
     log = door.decoded(head.read(), dict[str, Any], head.where)
@@ -214,7 +214,7 @@ def omniai(source: Source) -> Iterator[Row]:
         return Sample(name, None, gold, answer, status, system, **given)
 
     source.files.append(file)
-    listed = enumerate(door.decoded(door.read_bytes(file), list, file))
+    listed = enumerate(door.decoded(door.Member.of(file).read(), list, file))
     entries = ((f"{file.name}#/{count}", entry) for count, entry in listed)
     return sample_rows(source, file.resolve().parent.name, entries, sample_of)
 

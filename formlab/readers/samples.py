@@ -213,7 +213,7 @@ def beside(source: Source, file: Path) -> Row:
     if file.is_file():
         source.files.append(file)
         with reading(source, file.name, FIGURES):
-            return door.decoded(door.read_bytes(file), dict[str, Any], file)
+            return door.decoded(door.Member.of(file).read(), dict[str, Any], file)
     return {}
 
 

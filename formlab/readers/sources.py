@@ -16,6 +16,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from formlab import files
@@ -32,6 +33,7 @@ _ABOVE, _CELLS = 20, 50_000_000  # Rows that a header is sought in; cells that a
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
 _BLANK = re.compile(rb'<c [^>]*\bt="e"|(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>')
 _BLANKS = "error cells (#N/A, #REF! …) and formulas without a saved value, read as blank"
+_TEXTS = msgspec.json.Decoder(list[dict[str, str]])
 _parsed = partial(files.parse_json, as_written=True)
 Rows = Iterator[tuple[int, Any]]  # Cells or a row by name, after the number of its first line.
 
@@ -177,9 +179,14 @@ def _lines(member: Member) -> Rows:
         lines = (numbered for numbered in enumerate(stream, start=1) if not numbered[1].isspace())
         for some in _some(lines):
             numbers, texts = zip(*some, strict=True)
-            rows = []
-            with suppress(ValueError, RecursionError):
-                rows = files.AS_WRITTEN.decode(f"[{','.join(texts)}]")
+            text, rows = f"[{','.join(texts)}]", []
+            with suppress(ValueError):
+                rows = _TEXTS.decode(text)
+            # Texts have two quotation marks each: with more of them a name may be there twice.
+            if text.count('"') != 4 * sum(map(len, rows)):
+                rows = []
+                with suppress(ValueError, RecursionError):
+                    rows = files.AS_WRITTEN.decode(text)
             if len(rows) == len(some):
                 yield from zip(numbers, rows, strict=True)
                 continue

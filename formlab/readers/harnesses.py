@@ -37,7 +37,7 @@ def inspect(source: Source) -> Iterator[Row]:
     path, is_json = source.path, door.ending(source.path) == ".json"
     source.files.append(path)
     # The archive of a run that goes on has no header yet.
-    members = {"header.json": door.Member.of(path).read()} if is_json else door.members(path)
+    members = {"header.json": door.Member.of(path)} if is_json else door.members(path)
     if not (head := members.get("header.json") or members.get("_journal/start.json")):
         raise DataBroken("a log has header.json or _journal/start.json", where=path)
     log = door.decoded(head.read(), dict[str, Any], head.where)

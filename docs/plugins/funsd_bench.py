@@ -34,7 +34,7 @@ def read(source):
     results = files[0].parent.parent / "results.json"
     stated, scores = {}, {}
     if results.is_file():
-        stated = door.decoded(door.read_bytes(results), dict, results)
+        stated = door.decoded(door.Member.of(results).read(), dict, results)
         scores = {row["filename"]: row for row in stated.get("documents", ())}
     source.files += [results, *files] if stated else files
     entries = [(file.name, file) for file in files]
@@ -51,7 +51,7 @@ def sample_of(source, scores, file, _):
     """The sample of a page, which one file of parses is of."""
     system = file.resolve().parents[1].name
     try:
-        parse = door.decoded(door.read_bytes(file), dict, file)
+        parse = door.decoded(door.Member.of(file).read(), dict, file)
     except samples.ODD as error:
         # A document that cannot be read has failed; it is not left out.
         source.notes[samples.UNREADABLE] += 1

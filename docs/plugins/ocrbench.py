@@ -17,7 +17,7 @@ def fits(path):
 def read(source):
     """The rows of a file: its samples, and the mean of the scores of each type of question."""
     source.files.append(source.path)
-    listed = door.decoded(door.read_bytes(source.path), list[dict], source.path)
+    listed = door.decoded(door.Member.of(source.path).read(), list[dict], source.path)
     entries = [(f"{source.path.name}#/{number}", entry) for number, entry in enumerate(listed)]
     system = door.stem(source.path)
     # A sample that cannot be read is counted, and the others are read.

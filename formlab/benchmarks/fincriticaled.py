@@ -14,7 +14,7 @@ import tomllib
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -161,22 +161,15 @@ class _Elements:
         while top >= 0:
             last[top], end[top], top = len(strings), len(tags), above[top]
         self.numbers = [element for element, tag in enumerate(tags) if tag == "number"]
-        # The strings as hints write them, and where each starts there and the last ends. What looks
-        # like a tag may begin in one and end in another.
-        written, self.starts = " ".join([*strings, ""]), [0]
-        self.steps = str if "<" in written else _in_steps
-        self.written = self.steps(written)
-        for text in strings:
-            # One word stays as it is; behind it is one space, or none.
-            end = self.starts[-1] + len(self.steps(text) if len(text.split()) > 1 else text)
-            self.starts.append(end + self.written.startswith(" ", end))
+        # How long the strings are up to each, joined by spaces.
+        self.ends = [0, *accumulate(len(text) + 1 for text in strings)]
 
     def size(self, element: int) -> int:
-        """How many characters the strings of an element have in hints, joined by spaces."""
-        return self.starts[self.last[element]] - self.starts[self.first[element]]
+        """How many characters the strings of an element have, joined by spaces."""
+        return self.ends[self.last[element]] - self.ends[self.first[element]]
 
-    def text(self, element: int) -> str:
-        return "".join(self.strings[self.first[element] : self.last[element]])
+    def text(self, element: int, by: str = "") -> str:
+        return by.join(self.strings[self.first[element] : self.last[element]])
 
     def number_after(self, element: int) -> str:
         """The number that a lone currency sign stands before; empty if there is none."""
@@ -196,7 +189,8 @@ class _Elements:
     def hint(self, element: int, value: str) -> str:
         """The text around a value in the closest element with enough of it."""
         above = self.above[element]
-        while above >= 0 and (self.size(above) < _SHORTEST or len(self._hint(above)) < _SHORTEST):
+        # A hint is no longer than the strings that it is made of, a space behind each.
+        while above >= 0 and (self.size(above) <= _SHORTEST or len(self._hint(above)) < _SHORTEST):
             above = self.above[above]
         text = self._hint(above if above >= 0 else element)
         if (at := text.find(value)) < 0:
@@ -205,15 +199,11 @@ class _Elements:
 
     def _hint(self, element: int) -> str:
         if element not in self.hints:
-            text = self.written[self.starts[self.first[element]] : self.starts[self.last[element]]]
-            self.hints[element] = (_in_steps(text) if self.steps is str else text).strip()
+            text = self.text(element, " ")
+            for sign, form, new in _STEPS:
+                text = form.sub(new, text) if sign in text else text
+            self.hints[element] = text.strip()
         return self.hints[element]
-
-
-def _in_steps(text: str) -> str:
-    for sign, form, new in _STEPS:
-        text = form.sub(new, text) if sign in text else text
-    return text
 
 
 def tagged(
@@ -235,7 +225,7 @@ def tagged(
     """
     flaws = Counter() if flaws is None else flaws
     page, facts = _Elements(stream, flaws), []
-    if (size := sum(map(page.size, page.facts))) > max(_LARGEST, 2 * len(page.written)):
+    if (size := sum(map(page.size, page.facts))) > max(_LARGEST, 2 * page.ends[-1]):
         what = f"fact tags in fact tags, with {size:,} characters as values"
         raise DataBroken(what, where=where, remedy="close the tags")
     for mark, element in enumerate(page.facts):

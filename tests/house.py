@@ -25,17 +25,17 @@ ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
     "spine": (3363, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (180, 180, ["formlab/decisions.py"]),
-    "benchmarks": (3026, 3000, ["formlab/benchmarks/"]),
-    "readers": (3484, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
-    "stats, analysis": (3891, 3900, ANALYSIS),
+    "benchmarks": (2999, 3000, ["formlab/benchmarks/"]),
+    "readers": (3482, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "stats, analysis": (3889, 3900, ANALYSIS),
     "systems": (2500, 2500, SYSTEMS),
-    "charts, reports": (4172, 4200, [f"formlab/{room}" for room in PAGES]),
-    "scoring, metrics, text": (8711, 7720, SCORED),
+    "charts, reports": (4171, 4200, [f"formlab/{room}" for room in PAGES]),
+    "scoring, metrics, text": (8355, 7720, SCORED),
     "arena": (13549, 5000, ["formlab_arena/"]),
     "experiments": (6582, 2800, ["formlab_experiments/"]),
-    "review": (4746, 1700, ["formlab_review/"]),
+    "review": (4745, 1700, ["formlab_review/"]),
     "baselines": (1298, 1300, ["formlab_baselines/"]),
-    "tests": (27890, 16000, ["tests/"]),
+    "tests": (27884, 16000, ["tests/"]),
 }
 
 
@@ -90,10 +90,10 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (29327, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (55502, 38800, lambda: sum(map(lines, python_files()))),
-    "all packages, modules": (287, 260, lambda: len(python_files())),
-    "fmt: skip": (236, 30, skipped_formats),
+    "core, lines": (28939, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (55113, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, modules": (284, 260, lambda: len(python_files())),
+    "fmt: skip": (231, 30, skipped_formats),
     "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (376, 377, lambda: case_lines(is_later=True)),
     "contract, lines of its doors": (85, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
@@ -117,12 +117,12 @@ OTHERS = {
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
     "docs, bytes": (
-        119381,
+        119261,
         120000,
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),
-    "CHANGELOG, bytes": (11967, 12000, lambda: size("CHANGELOG.md")),
-    "ARCHITECTURE, bytes": (7431, 9000, lambda: size("ARCHITECTURE.md")),
+    "CHANGELOG, bytes": (11963, 12000, lambda: size("CHANGELOG.md")),
+    "ARCHITECTURE, bytes": (7422, 9000, lambda: size("ARCHITECTURE.md")),
 }
 
 

@@ -122,10 +122,9 @@ def inputs(report: Report) -> list[Path]:
 def key(report: Report, *, figures: bool) -> str:
     """The hash of everything a report is made from, and of what its look depends on."""
     home, paths = report.notebook.path.parent, inputs(report)
-    data = {os.path.relpath(path, home): hash_of(path) for path in paths}
-    return files.key_of({
+    facts = {
         "notebook": files.sha256(report.notebook.path),
-        "data": data,
+        "data": {os.path.relpath(path, home): hash_of(path) for path in paths},
         "parameters": {name: repr(value) for name, value in report.parameters.items()},
         "sample": None if any(map(evaluations_in, paths)) else sample(),
         "code": code(),
@@ -134,7 +133,8 @@ def key(report: Report, *, figures: bool) -> str:
         "name": report.name,
         "figures": figures,
         "links": report.links,
-    })  # fmt: skip
+    }
+    return files.key_of(facts)
 
 
 def evaluations_of(report: Report) -> list[dict[str, Any]]:

@@ -110,11 +110,10 @@ def score_table(
 
     `rules` say how values are compared and `read` how fields are read, for the settings.
     """
-    shared = units.select(
-        "benchmark", "split", "doc_id", "system", "path", "status",
-        task=pl.lit(task) if task else "task", level=pl.lit(level), mode=pl.lit(mode, pl.String),
-        slice_by=pl.lit(slice_by, pl.String), slice_value=pl.lit(slice_value, pl.String),
-    )  # fmt: skip
+    named = {"mode": mode, "slice_by": slice_by, "slice_value": slice_value}
+    same = {"level": pl.lit(level)} | {n: pl.lit(value, pl.String) for n, value in named.items()}
+    kept = ("benchmark", "split", "doc_id", "system", "path", "status")
+    shared = units.select(*kept, task=pl.lit(task) if task else "task", **same)
     scores = []
     for name, tallies in parts.items():
         metric, tallies = metrics.get(name), np.asarray(tallies, dtype=float)

@@ -78,12 +78,10 @@ def score(scoring: Scoring) -> TaskScores:
         # The form itself is on both sides and says nothing.
         for edit in filter(lambda edit: edit.depth, pair.edits()):
             outcome, cause = _FATES.get(edit.op, ("mismatch", None))
-            cases.append(row | {
-                "subtype": edit.op, "path": edit.gold_path, "pred_path": edit.pred_path,
-                "gold": edit.label if edit.gold_path is not None else None,
-                "pred": edit.pred_label, "outcome": outcome, "cause": cause,
-                "depth": edit.depth, "cost": edit.cost,
-            })  # fmt: skip
+            told = {"subtype": edit.op, "path": edit.gold_path, "pred_path": edit.pred_path}
+            gold = edit.label if edit.gold_path is not None else None
+            told |= {"gold": gold, "pred": edit.pred_label, "outcome": outcome, "cause": cause}
+            cases.append(row | told | {"depth": edit.depth, "cost": edit.cost})
     same = {"task": "layout", "level": "node", "kind": "node"}
     notes = {f"gold tree: {name}": count for name, count in flaws.items()}
     return TaskScores.of([tables.table("cases", cases, **same)], [scores], notes)

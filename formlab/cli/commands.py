@@ -53,9 +53,9 @@ def run(gold: Any, system: str, documents: Any, out: Path | None, **given: Any) 
     for status, name, error in failed.rows():
         reasons.setdefault(f"{status}: {error}".removesuffix(f" ({name})"), []).append(name)
     hints = [f"{of}: {', '.join(n[:3])}{', …' * (len(n) > 3)}" for of, n in reasons.items()]
-    # What waits for a batch, or for more money, has not failed.
-    waits = failed["error"].str.starts_with("not asked: ").any()
-    is_read = waits or failed.height < max(1, responses.height)
+    # An answer that cannot be used was read; what waits for a batch, or for more money, may be yet.
+    waits = pl.col("error").str.starts_with("not asked: ").fill_null(value=False)
+    is_read = failed.filter(~waits, status="missing").height < max(1, responses.height)
     return Rows([row], None, predictions.notes, hints[:5], is_read)
 
 

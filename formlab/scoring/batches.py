@@ -167,7 +167,7 @@ def _named(names: list[str], documents: Path | Iterable[str], where: str) -> lis
         places = dict.fromkeys(documents, where)
     if not places:
         raise DataBroken("no document is listed", where=where, remedy="one doc_id a line")
-    if strange := list(places.keys() - {*names}):
+    if strange := list(itertools.filterfalse({*names}.__contains__, places)):
         raise UnknownName.of("document", strange[0], names, where=places[strange[0]])
     return [name for name in names if name in places]
 

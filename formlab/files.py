@@ -183,8 +183,8 @@ def parse_json(
         with suppress(msgspec.DecodeError, UnicodeError):
             if not (as_written or once):
                 return msgspec.json.decode(text, type=kind)
-        # Of a name given twice a value would be lost.
-        decoder = AS_WRITTEN if as_written else json.JSONDecoder(object_pairs_hook=_named_once)
+        hook = _named_once if once else None  # Of a name given twice a value would be lost.
+        decoder = AS_WRITTEN if as_written else json.JSONDecoder(object_pairs_hook=hook)
         return convert(decoder.decode(text), kind, where=place, remedy=remedy)
     except RecursionError:
         what = "nested too deep to be read"

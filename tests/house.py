@@ -28,7 +28,7 @@ ROOMS = {
     "benchmarks": (2999, 3000, ["formlab/benchmarks/"]),
     "readers": (3482, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (3889, 3900, ANALYSIS),
-    "systems": (2500, 2500, SYSTEMS),
+    "systems": (2499, 2500, SYSTEMS),
     "charts, reports": (4171, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (8355, 7720, SCORED),
     "arena": (13549, 5000, ["formlab_arena/"]),
@@ -90,8 +90,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (28939, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (55113, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (28938, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (55112, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (284, 260, lambda: len(python_files())),
     "fmt: skip": (231, 30, skipped_formats),
     "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),

@@ -112,14 +112,14 @@ def evaluate(
                 given = {"images": images, "types": types, "columns": of_gold}
                 gold = corpora(gold, workplace / "own", **given)
             named = {"columns": columns or {}, "name": name, "fallback": fallback}
-            first = list(islice(gold, 2))
-            is_spread = len(first) > 1 and not isinstance(workers, str) and workers > 1
+            first, here = list(islice(gold, 2)), not isinstance(workers, str)
+            is_spread = here and workers > 1 and len(first) > 1
             # Processes start while the rest is read.
             with processes(workers, know_batch) if is_spread else nullcontext() as pool:
                 both = batches(first, gold, predictions, workplace, **named)
                 is_stored = out is not None or bool(both[0]._scans)
                 how = {"mode": mode, "reader": reader, "out": new if is_stored else None}
-                run = partial(each, workers=workers, pool=pool)
+                run = None if here and not first[1:] else partial(each, workers=workers, pool=pool)
                 evaluation = _scored(*both, documents, run, **how)
             shutil.rmtree(workplace, ignore_errors=True)
         if not is_stored:
@@ -183,9 +183,9 @@ def _scored(
 
 
 def _results(text: str, function: Callable[[Batch], Any], jobs: list[Batch], run: Any) -> list[Any]:
-    """The results for batches, in their order; how many are done is shown."""
-    if len(jobs) == 1 and not isinstance(run.keywords["workers"], str):
-        return [function(job) for job in jobs]
+    """The results for batches, in their order; of several, which `run` does, the count is shown."""
+    if run is None:
+        return list(map(function, jobs))
     results: dict[int, Any] = {}
     with progress("batches") as bar:
         task = bar.add_task(text, total=len(jobs))

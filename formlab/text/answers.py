@@ -47,7 +47,7 @@ _STARTS, _BEGINS, _FENCE, _KEYED, _ESCAPED, _BEFORE, _PYTHON = (
 _ACTION, _FENCE_LINE = map(re.compile, MARKS["action"].values())
 _AROUND = "text around the JSON left out"
 _AS_WRITTEN: dict[str, Any] = {"parse_int": str, "parse_float": str, "parse_constant": str}
-_DECODER = json.JSONDecoder(strict=False, **_AS_WRITTEN)
+DECODER = json.JSONDecoder(strict=False, **_AS_WRITTEN)
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def _found(answer: str) -> tuple[Any, list[str]]:
         begin = start.start()
         is_new = not is_open or _BEFORE.search(text, max(0, begin - 80), begin)
         try:
-            value, place = _DECODER.raw_decode(text, begin)
+            value, place = DECODER.raw_decode(text, begin)
         except (ValueError, RecursionError):
             tries, place = tries + 1, begin + 1
             broken, is_open = (begin, True) if is_new else (broken, is_open)

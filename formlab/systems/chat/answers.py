@@ -22,7 +22,7 @@ import numpy as np
 
 from formlab import files
 from formlab.errors import DataBroken, NotAvailable
-from formlab.text.answers import MARKS, Parsed, parse, plain
+from formlab.text.answers import DECODER, MARKS, Parsed, parse, plain
 from formlab.text.normalise import as_text
 
 Row = dict[str, Any]
@@ -139,7 +139,6 @@ class AnswerStore:
 
 # Of JSON that is known to be valid: a string (a name if a colon follows), a number or a word.
 _SCALAR = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*+:)?|[^\s{}\[\]:,"]+', re.DOTALL)
-_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False)
 
 
 class Sure(str):
@@ -187,7 +186,7 @@ def with_confidence(value: Any, text: str, spans: str) -> Any:
     """
     for start in [match.start() for match in islice(re.finditer(r"\{", text), 50)]:
         with suppress(ValueError, RecursionError):
-            read, end = _DECODER.raw_decode(text, start)
+            read, end = DECODER.raw_decode(text, start)
             if read == value:
                 break
     else:
@@ -202,7 +201,7 @@ def with_confidence(value: Any, text: str, spans: str) -> Any:
     confidences, numbers = np.exp(total[stop] - total[begin]).tolist(), count()
 
     def leaf(number: str) -> Sure | None:
-        given = _DECODER.decode(found[int(number)][0])
+        given = DECODER.decode(found[int(number)][0])
         sure = Sure(as_text(given))
         sure.confidence = confidences[int(number)]
         return None if given is None else sure

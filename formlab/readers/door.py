@@ -126,7 +126,7 @@ def members(path: str | Path, data: BinaryIO | None = None) -> dict[str, Member]
 def near(path: Path) -> str | None:
     """What stands where a path leads by a name like its own, of which it may be a slip."""
     names = os.listdir(path.parent) if os.path.isdir(path.parent) else ()
-    found = get_close_matches(path.name[:100], names, 1)
+    found = get_close_matches(path.name[:100], names, 1, cutoff=2 / 3)
     return str(path.with_name(found[0])) if found else None
 
 

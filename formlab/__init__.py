@@ -1,7 +1,5 @@
 """formlab: where and why models fail on forms."""
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 from importlib import import_module

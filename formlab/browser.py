@@ -1,7 +1,5 @@
 """Find a Chromium, and open pages in it and log and stop the requests that leave them."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import shutil

@@ -8,8 +8,6 @@ that an edit changed beside it, such as ``{"subtype": "circle"}``, and a `note`.
 appended to: of two lines of one reviewer with the same key the last one counts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Reading and writing: every read error names its file and line, every write is atomic."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Images and PDFs: their sizes without decoding, and their pages as they are shown."""
 
-from __future__ import annotations
-
 import math
 import struct
 import threading

@@ -5,8 +5,6 @@ a decorator such as ``@formlab.metric("name")``: in a notebook, or in a file tha
 file that an evaluation records is run only if this user has named it before, and it is as it was.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """What comes with formlab (notebooks, samples, published tables), and its optional libraries."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module, metadata
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """What formlab keeps on disk: folders, replaced whole by two renames, and slow results."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

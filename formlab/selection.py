@@ -1,7 +1,5 @@
 """Which cases one looks at, as one line of text that is also the address of a report's view."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote

@@ -1,7 +1,5 @@
 """What people see: rows as a table or JSON, notes, progress on stderr, and folders in notebooks."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """The schemas of every table, the settings of a score, and frames of other libraries."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import gc

@@ -1,7 +1,5 @@
 """Tests for a user's own continuous integration: is a system still as good as it was?"""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The one way to run many jobs: here, in processes of this machine, or on a Dask cluster."""
 
-from __future__ import annotations
-
 import copy
 import json
 import os

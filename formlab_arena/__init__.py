@@ -1,7 +1,5 @@
 """The form-filling platform: forms, a server for them, and agents that fill them in."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,5 @@
 """The account of an episode: what the page sent, what came of it, and what else happened."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import dataclasses

@@ -4,8 +4,6 @@ A line is one group of actions at one location: a click and what was then typed 
 as in a model's line ``[x, y] value``.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping

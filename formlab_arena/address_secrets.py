@@ -1,7 +1,5 @@
 """What an address holds beside its server and path, kept out of logs, results and errors."""
 
-from __future__ import annotations
-
 import re
 import urllib.parse
 from collections.abc import Mapping

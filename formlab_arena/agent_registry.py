@@ -1,7 +1,5 @@
 """The systems that fill in forms, by name."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Agents: they look at a page and answer with actions."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from formlab_arena.actions import Action

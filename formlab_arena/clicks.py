@@ -1,7 +1,5 @@
 """Where clicks go: against what is typed there, how far off, and onto what else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

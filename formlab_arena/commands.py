@@ -1,7 +1,5 @@
 """The commands of the arena: parse, call, print."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -1,7 +1,5 @@
 """Chooses a day in the calendars that pages open."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections.abc import Collection, Sequence

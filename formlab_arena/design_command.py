@@ -1,7 +1,5 @@
 """The command that makes web forms to a plan, and has an agent fill them in."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

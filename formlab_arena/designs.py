@@ -3,8 +3,6 @@
 Plans and effects are those of `formlab_experiments`, the forms and their texts the arena's.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import random

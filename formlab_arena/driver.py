@@ -1,7 +1,5 @@
 """A browser in a thread of its own: calls from any thread, each with a time limit."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """A Gymnasium environment of forms: an agent acts, the reward is what the server got right."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import json

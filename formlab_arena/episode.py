@@ -1,7 +1,5 @@
 """An agent looks at a page and acts on it, until it stops or the form is sent."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import re

@@ -1,7 +1,5 @@
 """From the folder of a run to gold and predictions, as for any other benchmark."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence

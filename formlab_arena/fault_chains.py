@@ -3,8 +3,6 @@
 It reads the log of an arena run, which scoring keeps in the documents' meta.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The way through a page that is filled in by its elements: what is to be done next."""
 
-from __future__ import annotations
-
 import datetime
 import itertools
 import re

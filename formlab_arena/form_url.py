@@ -1,7 +1,5 @@
 """Fill in forms at any address, also those that are not ours, from texts."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import hashlib

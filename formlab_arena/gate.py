@@ -1,7 +1,5 @@
 """A local proxy that lets a browser reach the servers that were allowed, and no other."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """Carries actions out as a person does: mouse moves, clicks and key presses in the open page."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path

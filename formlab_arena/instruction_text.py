@@ -1,7 +1,5 @@
 """Finds what instructions in everyday English say about the label of a field."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

@@ -1,7 +1,5 @@
 """Reads the labels and values in lines and paragraphs such as "Label: value"."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import re

@@ -1,7 +1,5 @@
 """The arena's server on a socket: slow, silent or many clients keep nobody else out."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import ipaddress

@@ -3,8 +3,6 @@
 A log is written by our own recorder and by a person's browser, and may have been changed since.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, Literal
 

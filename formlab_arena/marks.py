@@ -1,7 +1,5 @@
 """Numbered frames on a screenshot, by which a model names what it acts on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from PIL import Image, ImageDraw

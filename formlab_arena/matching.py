@@ -1,7 +1,5 @@
 """Pairs labels with fields, and values with options."""
 
-from __future__ import annotations
-
 import functools
 import re
 import unicodedata

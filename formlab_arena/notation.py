@@ -3,8 +3,6 @@
 One table of names drives all of it, and the classes of `actions` say which members there are.
 """
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import math

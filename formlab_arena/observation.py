@@ -1,7 +1,5 @@
 """What an agent is shown of a page: the screenshot, and as much of its elements as it may know."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The agent that knows the right answers, on formlab's own forms and on any other page."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Mapping
 from typing import Any

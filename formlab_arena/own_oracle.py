@@ -1,7 +1,5 @@
 """What the oracle does on formlab's own forms: with the mouse and the keyboard, as people do."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@
 shadow roots and canvases show cannot be read.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The fields of a page, of its elements: what each holds, and what an answer is in its notation."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import re

@@ -1,7 +1,5 @@
 """Observes a page between actions: its elements, its screens, and what an action changed."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Forms to fill in from pages alone: each asks for the gold fields of one document."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import re

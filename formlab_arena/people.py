@@ -1,7 +1,5 @@
 """People fill in the forms: what they do is logged as agents' episodes are, and scored alike."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import json

@@ -1,7 +1,5 @@
 """Records a person who fills in and sends a form, as a task with its right answers."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import tempfile

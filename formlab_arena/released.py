@@ -5,8 +5,6 @@ in only some of them. Each released form is therefore made anew from the release
 kinds, and as options the values that its instances choose from.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import re

@@ -1,7 +1,5 @@
 """Reads the actions in a model's answer, whatever its form."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Pixel axes on a screenshot, which help a model to name coordinates."""
 
-from __future__ import annotations
-
 from PIL import Image, ImageDraw
 
 STEP, TICK = 100, 20

@@ -1,7 +1,5 @@
 """A run: an agent fills in instances of forms; a crash ends its own episode only."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import os

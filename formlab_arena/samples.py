@@ -1,7 +1,5 @@
 """The sample of forms to fill in: a run of the arena over the forms that it has."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads a screenshot: lines of text, boxes to fill in, marks to tick."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import re

@@ -1,7 +1,5 @@
 """Buttons on a screenshot by their words and looks, and what pages say of what they refuse."""
 
-from __future__ import annotations
-
 import re
 
 from formlab_arena.screen import ScreenField

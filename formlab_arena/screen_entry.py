@@ -1,7 +1,5 @@
 """How a value is entered in a field that is seen on a screenshot, and whether it stands there."""
 
-from __future__ import annotations
-
 import calendar
 import dataclasses
 import re

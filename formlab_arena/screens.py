@@ -1,7 +1,5 @@
 """Screenshots of a form one by one, so that a case is looked at on its own."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import polars as pl

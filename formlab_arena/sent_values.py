@@ -1,7 +1,5 @@
 """The values in the bodies of requests: what a server gets of a form."""
 
-from __future__ import annotations
-
 import json
 import re
 import urllib.parse

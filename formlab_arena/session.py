@@ -1,7 +1,5 @@
 """One form open in a browser: what an agent sees of it, and its actions carried out and logged."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import dataclasses

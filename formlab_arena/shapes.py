@@ -1,7 +1,5 @@
 """Outlines on a screenshot: boxes and lines to write on, and boxes, rings and switches to tick."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """The arena's forms, one YAML file each."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import functools

@@ -4,8 +4,6 @@ The evidence is that of an arena run over pages: what was read under a field's b
 label was given, what was typed for it, and what the form held at last.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Submissions in SQLite: on disk before their receipt is confirmed."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import json

@@ -1,7 +1,5 @@
 """Tasks and their texts: quoted, in prose, or of a file; and what can be recovered from a text."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence

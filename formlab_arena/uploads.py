@@ -1,7 +1,5 @@
 """The files that an agent may choose in a page: those of its own task and no other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Values with a pattern of their own, addresses, dates, amounts, and the form controls ask for."""
 
-from __future__ import annotations
-
 import datetime
 import re
 

@@ -4,8 +4,6 @@ The gold names fields by their labels, the log has the page's own names for them
 the names and codes that the page sends. Here all three become one form as formlab's own have.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import urllib.parse

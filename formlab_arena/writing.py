@@ -1,7 +1,5 @@
 """A model writes the texts of instances, and each text is checked for what it must say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path

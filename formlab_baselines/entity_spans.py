@@ -1,7 +1,5 @@
 """Where entities stand among the words of a document: in the gold, and as a system reads them."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A form from the words and ticks of a page: groups, fields, tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise

@@ -1,7 +1,5 @@
 """Entities of a form by key words: which label a value stands beside, and what it looks like."""
 
-from __future__ import annotations
-
 import math
 import re
 import tomllib

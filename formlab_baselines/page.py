@@ -1,7 +1,5 @@
 """What stands on a page: the words that OCR reads, and the boxes and circles to tick."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any

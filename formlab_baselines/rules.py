@@ -5,8 +5,6 @@ the text of the PDF (`keywords`). Any other form becomes groups and fields by wh
 reads (`form`), whose fields answer its questions. Rings, struck words and signatures are not seen.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

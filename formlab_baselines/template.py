@@ -5,8 +5,6 @@ the cell with the same texts to its left and above it, of the same shape, neares
 that document: right for a known template, and of little use for an unseen one.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial

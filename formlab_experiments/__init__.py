@@ -1,7 +1,5 @@
 """Experiments: what makes a system fail, by forms and pages that are changed by known amounts."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -20,8 +20,6 @@ characters, if they are longer than two, so that one misread character does not 
 other.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

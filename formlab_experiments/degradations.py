@@ -1,7 +1,5 @@
 """Pages made worse by known amounts; where each point of the page comes to lie is known exactly."""
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Callable

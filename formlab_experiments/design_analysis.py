@@ -1,7 +1,5 @@
 """What designed forms show: effects of their factors, and how far a benchmark's go together."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any

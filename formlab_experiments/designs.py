@@ -4,8 +4,6 @@ In a benchmark, forms with more fields have more kinds of them, smaller print an
 that a surface over two of these shows all of them. A plan has each combination as often as others.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence

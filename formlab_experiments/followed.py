@@ -1,7 +1,5 @@
 """What answers follow on copies of pages with changed values: evidence, ink or prior."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The ink in a box of a scan, taken away and replaced by other text in a matching font."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The pages of an experiment are read and scored as those of any benchmark."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

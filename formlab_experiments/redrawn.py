@@ -1,7 +1,5 @@
 """Forms of templates, drawn again with other values and nothing else changed."""
 
-from __future__ import annotations
-
 import copy
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Relations between the fields of a page, with all that is needed to change a value."""
 
-from __future__ import annotations
-
 import datetime
 import random
 import re

@@ -1,7 +1,5 @@
 """How a system responds to pages made worse: curves, half levels, the order of effects, causes."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations, pairwise
 

@@ -1,7 +1,5 @@
 """The experiments' samples: pages drawn again from their seed, with what a system read on them."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path

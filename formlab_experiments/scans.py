@@ -1,7 +1,5 @@
 """Scans whose values can be changed, by new ink in their boxes, and the review of that."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Collection, Mapping, Sequence

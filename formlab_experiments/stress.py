@@ -1,7 +1,5 @@
 """The pages of a benchmark, each made worse by known amounts: a corpus of pages in pairs."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import random

@@ -1,7 +1,5 @@
 """The command `formlab stress`, and the notebook of its evaluations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The command that tries a system's settings on the same pages."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

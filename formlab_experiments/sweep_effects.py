@@ -1,7 +1,5 @@
 """What each setting of a sweep does to the answers, with the fields behind it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any, NamedTuple

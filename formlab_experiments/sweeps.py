@@ -1,7 +1,5 @@
 """Sweeps: a system's own settings, tried on the same pages, and what each does to the answers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path

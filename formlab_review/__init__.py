@@ -1,7 +1,5 @@
 """Review by people: values, items and labels, one decision each, saved as it is made."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,5 @@
 """Places of facts on a page: paths and offsets of Label Studio, characters, tags in its HTML."""
 
-from __future__ import annotations
-
 import html
 import re
 from bisect import bisect_right

@@ -1,7 +1,5 @@
 """Writes drafts that people accepted into forms of FORMCRAFT: the last step of drafting."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 from collections import Counter

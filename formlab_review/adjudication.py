@@ -1,7 +1,5 @@
 """From several annotators to gold: what they agree on, what the lead decides, the pages."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Mapping, Sequence

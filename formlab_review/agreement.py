@@ -1,7 +1,5 @@
 """Where reviewers of the same values agree, and where they do not."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Sequence
 

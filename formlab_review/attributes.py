@@ -1,7 +1,5 @@
 """The attributes of fields, groups, questions and checks that people edit, as text and back."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

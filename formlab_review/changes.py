@@ -8,8 +8,6 @@ node ``""`` says which version of the form was verified. The reviewed form is th
 changes made one after the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a report shows of reviews: their progress, contradicted labels, agreement of reviewers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

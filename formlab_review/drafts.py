@@ -6,8 +6,6 @@ it came from, `rejected` (why formlab does not offer it, empty if it is sound), 
 form's JSON, `system` and `origin`. A line without a path is about a whole form.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable

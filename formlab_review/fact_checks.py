@@ -1,7 +1,5 @@
 """Checks of annotated facts: the paper's integrity validation, of marks and of tags in gold."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections import Counter

@@ -1,7 +1,5 @@
 """Why a drafted question or consistency check cannot be right, told from the annotation alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from types import SimpleNamespace

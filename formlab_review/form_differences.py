@@ -1,7 +1,5 @@
 """Two reviewers of the same forms: where they agree, what a third decides, and the gold."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The items of a review: values of fields, questions, checks, and labels under audit."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Which labels of the gold to look at first: those that systems contradict."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import polars as pl

@@ -1,7 +1,5 @@
 """The pages that a review shows, drawn when they are asked for."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Which failures all systems share, and which one system has alone."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from functools import partial

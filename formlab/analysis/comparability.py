@@ -1,7 +1,5 @@
 """Whether evaluations can be compared, and what they have in common."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence

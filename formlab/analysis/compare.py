@@ -1,7 +1,5 @@
 """Systems on the same corpus: by how much they differ, and on which values."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections import Counter

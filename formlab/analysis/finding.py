@@ -1,7 +1,5 @@
 """A finding: one sentence with what supports it, and the words of sentences."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence

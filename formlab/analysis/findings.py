@@ -1,7 +1,5 @@
 """What is most worth a look in evaluations: weaknesses that a test shows, and plain counts."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import math

@@ -1,7 +1,5 @@
 """Evaluations of one corpus in time order: scores per run, and what changed from run to run."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path

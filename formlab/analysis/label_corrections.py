@@ -4,8 +4,6 @@ Scores are never patched: the gold is changed and everything is scored again. Ma
 values of a document at once, so one label that changes may change what its neighbours match.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 from collections.abc import Sequence

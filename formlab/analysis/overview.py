@@ -1,7 +1,5 @@
 """What was run and how it went: counts, costs, worst pages, causes and levels."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

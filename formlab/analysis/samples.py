@@ -1,7 +1,5 @@
 """Evaluations from folders, or of the project's own samples: what a notebook shows by itself."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from collections.abc import Mapping, Sequence

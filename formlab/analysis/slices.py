@@ -1,7 +1,5 @@
 """Where a system is worse than elsewhere: one row a weakness, each the slice that explains it."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Extracted entities over few-shot splits: learning curves, and sums over splits."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 from collections.abc import Sequence

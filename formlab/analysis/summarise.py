@@ -1,7 +1,5 @@
 """From scores to a summary: pooled scores with intervals, over all and by slice."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The verdicts on several systems: who beats whom, their ranks, and how a sentence says so."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ order of their tags, in a JSON list). The facts of a page have the order, values
 released code.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -3,8 +3,6 @@
 Layout: ``{training_data,testing_data}/{annotations/<id>.json,images/<id>.png}``.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from operator import attrgetter

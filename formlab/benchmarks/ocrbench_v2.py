@@ -5,8 +5,6 @@ Layout: ``OCRBench_v2.json``, a list of entries with `image_path`, `question`, `
 ``all``. An image is a document, named as its file is, so that those of FUNSD have FUNSD's ids.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Layout: ``key/<id>.json`` (company, date, address, total), ``box/<id>.csv`` (a l
 the four corners of its box a row) and ``img/<id>.jpg`` where the image is at hand.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator

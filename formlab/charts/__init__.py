@@ -5,8 +5,6 @@ A notebook filters and groups a frame and gives it to one of the generic charts:
 calls of these that several notebooks share.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

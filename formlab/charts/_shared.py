@@ -1,7 +1,5 @@
 """Charts and tables that several notebooks show, and of systems and trees side by side."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

@@ -1,7 +1,5 @@
 """Texts that strangers wrote, escaped for a chart: they break no drawing and are no expression."""
 
-from __future__ import annotations
-
 import html
 import math
 import re

@@ -1,7 +1,5 @@
 """The header of a report: an answer, numbers, significant findings and the coverage of each run."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The one renderer: what is displayed is data, and one template makes HTML of it everywhere."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The charts: points with intervals, bars, lines and heat maps of altair, surfaces of plotly."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the charts share: columns as channels, axes, intervals, tooltips, panels, alt text."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json

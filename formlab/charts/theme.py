@@ -3,8 +3,6 @@
 A name keeps its colour and its marker shape in every chart, chip and legend.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

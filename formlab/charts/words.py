@@ -1,7 +1,5 @@
 """Captions and tables: what stands between the charts, also from papers, in plain words."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import re

@@ -1,7 +1,5 @@
 """The command line: parses, calls, prints. Errors go to stderr; the user's mistakes exit with 2."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from pathlib import Path

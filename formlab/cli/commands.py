@@ -1,7 +1,5 @@
 """The commands of the core: each parses, calls public functions and returns rows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import suppress
 from functools import partial

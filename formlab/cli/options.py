@@ -1,7 +1,5 @@
 """The options of commands, each written once, and how a function with options is a command."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """To look around without a kernel: rates by a column, filters, cases, and the Python of it all."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import functools

@@ -1,7 +1,5 @@
 """Error cases to look at: the place on the page, gold beside prediction, what differs and why."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import operator

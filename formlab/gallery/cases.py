@@ -1,7 +1,5 @@
 """What a card of a gallery says of its case: words, label, what differs, slices and findings."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The part of a page that a case is on: cut around its boxes, as one small image."""
 
-from __future__ import annotations
-
 import base64
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """Episodes of form filling to look at, step by step: screenshot, action, target, content."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

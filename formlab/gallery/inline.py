@@ -3,8 +3,6 @@
 In JupyterLab the page is a frame, and what is chosen in it is heard in Python.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

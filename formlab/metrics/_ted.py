@@ -5,8 +5,6 @@ leftmost leaf below node i, so the subtree of i is `left[i]..i`. `swap` is the c
 the sum of the two depths. zss is the oracle of its tests.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 try:

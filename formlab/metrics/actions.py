@@ -12,8 +12,6 @@ shares of a form's fields, a description counting with its BLEU unless it is to 
 `form_completed` is 1 where every field is right, as it was submitted if it was.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -11,8 +11,6 @@ Lists are compared without regard to order: equal items go together first, the r
 changes are fewest. The published tool pairs the rest greedily, so it can count more changes.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -14,8 +14,6 @@ scores become what the released evaluator makes of them: 0, or a recall of 1 whe
 to find and something was predicted.
 """
 
-from __future__ import annotations
-
 import datetime
 import operator
 import re

@@ -5,8 +5,6 @@ words and in the same column; every place of a value in the gold competes for th
 the prediction. A whole number is one token, so it is never found inside another.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -12,8 +12,6 @@ asks; the overall score is twice the structure score plus the entity score, with
 that the answer leaves undefined are NaN. Tested against the released code in `test_audit.py`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

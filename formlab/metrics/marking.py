@@ -14,8 +14,6 @@ Without gold, yes and no are the state of a box unless the field is a choice bet
 parts of a cross-modal field are compared on the rung `typed` of the ladder, in any order.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -11,8 +11,6 @@ The structure score answers the paper's question by rules: 2 where every share o
 without a table or tag where the gold has tables.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ A row is identified by its label, which may be misread; where a label is lost, b
 the rows that are known, and by its values.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict

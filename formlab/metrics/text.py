@@ -3,8 +3,6 @@
 None of them normalises: pass strings from `formlab.text.normalise`. BLEU is sacrebleu's by default.
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections import Counter

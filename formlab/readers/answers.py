@@ -1,7 +1,5 @@
 """Answers as formlab's predictions, and how their documents and fields meet those of the gold."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

@@ -1,7 +1,5 @@
 """What Azure, Textract, Document AI, hOCR, ALTO, PAGE XML and Tesseract's TSV say of documents."""
 
-from __future__ import annotations
-
 import csv
 import math
 import re

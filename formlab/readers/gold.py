@@ -1,7 +1,5 @@
 """A user's own forms: gold in any table as a corpus, with pages that are called like documents."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Logs of other harnesses and benchmarks, each as the rows of its samples."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Logs of other harnesses, and any table with a row per sample, as evaluations."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from collections.abc import Iterator, Mapping

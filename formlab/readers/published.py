@@ -1,7 +1,5 @@
 """What the tools of FORMCRAFT, FormFactory, VRDU and FinCriticalED write: answers alone."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Samples of a log as rows: the gold, the answer, the call and the document of each."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

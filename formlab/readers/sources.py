@@ -1,7 +1,5 @@
 """The rows of any table, JSON, folder, archive or frame, as they are written."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

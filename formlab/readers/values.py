@@ -1,7 +1,5 @@
 """Values, of gold or of answers, as one long table, whatever they are kept in."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Reports: notebooks run with strict parameters, one HTML page each, and an index of them."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from contextlib import chdir

@@ -1,7 +1,5 @@
 """Run one notebook as a report, in a kernel of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """The figures of a report: charts as drawings for two widths, the tables behind them as CSV."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io

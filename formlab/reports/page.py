@@ -1,7 +1,5 @@
 """An executed notebook as one HTML file that opens with no network and runs nothing it holds."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import html

@@ -1,7 +1,5 @@
 """What a report rests on, as one hash and in words, and the small JSON file that remembers it."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import os

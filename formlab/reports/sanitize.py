@@ -1,7 +1,5 @@
 """Sanitise what notebooks emit, all of it possibly hostile: HTML, Markdown, code, plain text."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The cause of a difference between two values, from the two texts alone."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ They are told after scoring, in passes over the cases part by part. Kept are has
 wrong, of the documents whose gold it is, and how far dates and numbers are off.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

@@ -9,8 +9,6 @@ no other of their side has it, and no word of the name is that of another field 
 judged at L2.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Columns to slice by that follow from a case: what its gold says, its box, its place."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import NamedTuple
 

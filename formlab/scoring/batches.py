@@ -1,7 +1,5 @@
 """Gold and predictions of any size in parts of whole documents, and which documents are scored."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 from collections import ChainMap, Counter

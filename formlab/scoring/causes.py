@@ -6,8 +6,6 @@ other documents show is told after scoring (`scoring.across`). `docs/causes.md` 
 and how far people agree with them; `causes.toml` the stage, the words and the advice of each.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

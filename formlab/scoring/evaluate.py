@@ -1,7 +1,5 @@
 """From gold and predictions to an evaluation: batches of documents, each scored on its own."""
 
-from __future__ import annotations
-
 import atexit
 import copy
 import dataclasses

@@ -15,8 +15,6 @@ one field. A record that holds white space, such as a line, is split into its wo
 characters stand evenly over its box. A field's words are joined row by row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

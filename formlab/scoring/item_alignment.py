@@ -11,8 +11,6 @@ position, and so are the lists of a document that holds more than `LARGEST` pair
 field, which nobody writes by hand. Nothing here depends on other documents.
 """
 
-from __future__ import annotations
-
 import functools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -7,8 +7,6 @@ all else as text. A tolerance lets a number or an amount be off by so much, a da
 Other benchmarks have no such rules, and the rung ``normalised`` decides.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 from collections.abc import Iterable, Mapping

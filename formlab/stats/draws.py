@@ -1,7 +1,5 @@
 """Draws of documents with replacement, and intervals of what is summed over each draw."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

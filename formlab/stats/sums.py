@@ -1,7 +1,5 @@
 """What each document adds to every score of an evaluation: a row of a summary before any draw."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce

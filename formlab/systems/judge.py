@@ -1,7 +1,5 @@
 """A language model as the judge of facts: its messages, its schema, its verdicts."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The systems `ocr` and `ocr_html`: RapidOCR, whose weights come with its wheel: no download."""
 
-from __future__ import annotations
-
 import hashlib
 import platform
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The pages of a document as systems see them: drawn, measured, and with boxes there and back."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import io

@@ -4,8 +4,6 @@ The ladder tells whether two values match exactly, normalised, as parsed, or nea
 and month stands first in a date, its document says (`date_orders`).
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections import Counter

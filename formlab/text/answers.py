@@ -1,7 +1,5 @@
 """What a model answered, in its text: reasoning, tool calls, fences and talk left out."""
 
-from __future__ import annotations
-
 import ast
 import html
 import json

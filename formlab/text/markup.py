@@ -1,7 +1,5 @@
 """Pages: HTML as events, visible text, or blocks and cells; boxes in rows; text without marks."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections import Counter, defaultdict

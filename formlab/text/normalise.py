@@ -1,7 +1,5 @@
 """Normalisers by name, applied in the order they are listed."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """What services of language models return, single or in batches, as the texts they answered."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Mapping
 from typing import Any

@@ -5,8 +5,6 @@ as do currencies and months of 60 languages that babel knows (`local_words.json`
 price-parser guess one reading; here a date has all its readings, or none.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

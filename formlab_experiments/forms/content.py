@@ -1,7 +1,5 @@
 """Content as data: YAML files that are read, checked and turned into objects."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union

@@ -1,7 +1,5 @@
 """Draw the FORMCRAFT sample and write it in the layout of `formlab.benchmarks.formcraft`."""
 
-from __future__ import annotations
-
 import ast
 import json
 import operator

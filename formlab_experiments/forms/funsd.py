@@ -1,7 +1,5 @@
 """Draw the sample forms and write them as FUNSD's own files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """What a hand adds to a page beside words: rings, crosses, ticks, strikes, signatures."""
 
-from __future__ import annotations
-
 import math
 
 from formlab_experiments.forms.paper import Box, Paper, Word, around

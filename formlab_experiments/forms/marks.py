@@ -1,7 +1,5 @@
 """Blocks of small answers: boxes to tick, words and figures to ring, sentences to fill in."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationInfo

@@ -1,7 +1,5 @@
 """A sheet of paper to print, type, write and stamp on; it knows where each word's ink is."""
 
-from __future__ import annotations
-
 import math
 import random
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Blocks to look at: bar charts, flow diagrams, sketches, bar codes, plans."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import pairwise

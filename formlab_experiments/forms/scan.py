@@ -1,7 +1,5 @@
 """What a scanner, a photocopier and years in a folder do to a page."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A page being filled in, and its gold: FUNSD's entities and FORMCRAFT's tree of fields."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Any
 

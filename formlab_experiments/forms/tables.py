@@ -1,7 +1,5 @@
 """Tables: with a question for each column, or as one field of the form."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from pydantic import Field

@@ -4,8 +4,6 @@ The content of a template is what a YAML file or a program says: titles, fields,
 scan. One seed draws the same page every time, another one the same form by another hand.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 

@@ -4,8 +4,6 @@ What comes out are drafts: each item is held against the schema and the annotati
 decide on those that pass. Nothing that a model answered is thrown away.
 """
 
-from __future__ import annotations
-
 from formlab_review.drafting._asking import counts
 from formlab_review.drafting._forms import forms
 from formlab_review.drafting._items import examples_of, items

@@ -1,7 +1,5 @@
 """How drafts are asked for and kept: every answer once, every draft in one file."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Forms of FORMCRAFT's schema that a model drafts from annotations of any shape."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 from collections import Counter

@@ -1,7 +1,5 @@
 """Questions and consistency checks that a model drafts from annotated forms."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path

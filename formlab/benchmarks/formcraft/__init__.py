@@ -18,8 +18,6 @@ a question of L3 made without a model, only where the printed values bear it out
 lists the rules.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import operator

@@ -5,8 +5,6 @@ the labels of relations (L3). JSON that is close to the schema is mended; words 
 however a file or a model spells them.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -17,8 +17,6 @@ stands side by side; its amount is a number with two decimals at its right end.
 What cannot be made out for want of totals or headings is counted.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter, defaultdict

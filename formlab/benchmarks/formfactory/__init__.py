@@ -10,8 +10,6 @@ inferred from labels, names and heights of boxes and gold values: a tall box is 
 for ``radio`` and ``choice`` its options.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """How each family of tasks is scored: one file each, one registry line a task."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Any

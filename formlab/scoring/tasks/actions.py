@@ -1,7 +1,5 @@
 """Scores of filling in forms: where a system clicks and what it types, field by field."""
 
-from __future__ import annotations
-
 import functools
 import json
 import math

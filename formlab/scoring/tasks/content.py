@@ -8,8 +8,6 @@ CER, WER, BLEU and the accuracy of cross-modal fields are of the gold's fields a
 than is asked is no worse reading than to say nothing.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any

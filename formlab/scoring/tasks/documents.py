@@ -14,8 +14,6 @@ documents, from the records. A metric's `view` says what its `tallies` take:
   clicked and typed is there as well.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """Scores of extracted entities: micro and macro averages, and each entity on its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scores of tagged facts: each fact in its page, and the page's text and structure."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any

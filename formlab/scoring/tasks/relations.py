@@ -13,8 +13,6 @@ is given (`contradictions_found`), and not scored if a system answers no check a
 asked for more than what stands there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Scores of text: whole pages and fields, as error rates and on the strictness ladder."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from formlab.metrics.counts import match_tallies

@@ -1,7 +1,5 @@
 """A question to a model: what is asked of a document and shown, and its answer's JSON schema."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

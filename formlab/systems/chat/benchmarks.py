@@ -1,7 +1,5 @@
 """What a model is asked for each benchmark, and the rows that its answers become."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """Calls to a model at any endpoint that speaks OpenAI's protocol, within what a run may spend."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -4,8 +4,6 @@ A comment at the head of one of formlab's says what it is for and, where a paper
 the same thing, what it changes; the comment is not sent. A user's file is sent as it is.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path

@@ -122,7 +122,7 @@ class Folder:
     def write_part(self, folder: Path, number: int) -> None:
         """Write the tables, and those of the members, as part `number` of a folder."""
         for table in self.TABLES:
-            file, frame = folder / table / f"{number:05}.parquet", getattr(self, table)
+            file, frame = file_of(folder, table, number), getattr(self, table)
             # Columns are read faster than structs; nothing is looked up in scores by their range.
             frame = frame.unnest("settings", separator=".") if table == "scores" else frame
             files.write_parquet(file, frame, statistics=table != "scores")
@@ -174,6 +174,11 @@ class Folder:
         scans = [partial(_scanned, home, dict(zip(cls.TABLES, p, strict=True))) for p in parts]
         new = cls(**dict.fromkeys(cls.TABLES), **values).with_scans(scans)
         return new if scanned or len(scans) > 1 else dataclasses.replace(new).check()
+
+
+def file_of(folder: Path, table: str, number: int) -> Path:
+    """The file of a part of a table in a folder."""
+    return folder / table / f"{number:05}.parquet"
 
 
 def _scanned(home: Path, saved: Mapping[str, tuple[str, int, str]], table: str) -> pl.LazyFrame:

@@ -13,10 +13,9 @@ import polars as pl
 
 from formlab import files, readers
 from formlab.errors import DataBroken, UnknownName
-from formlab.folders import Corpus, Predictions, Scan
+from formlab.folders import Corpus, Predictions, Scan, file_of
 from formlab.readers import answers
 from formlab.readers.door import stem
-from formlab.readers.values import store
 
 ALL, ANSWERED = "all", "answered"
 UNANSWERED = "documents without any answer, counted as missing"
@@ -34,11 +33,14 @@ def batches(
     name: str | None,
     fallback: str | None,
 ) -> tuple[Corpus, Predictions]:
-    """Gold, `first` and the `others`, and predictions in parts; the last may be of strangers."""
+    """Gold, `first` and the `others`, and predictions in parts; the last may be of strangers.
+
+    Of several parts the gold is written where the evaluation in `folder` keeps it.
+    """
     if is_one := len(first) == 1:
         corpus = replace(first[0])
     else:
-        corpus, places = _written(itertools.chain(first, others), folder)
+        corpus, places = _written(itertools.chain(first, others), folder / "corpus")
     found, is_run = predictions, readers.is_run(predictions)
     is_path, is_made = isinstance(found, Path), isinstance(found, Predictions) or callable(found)
     if is_run:
@@ -57,22 +59,20 @@ def batches(
 
 
 def _stored(part: Corpus | Predictions, folder: Path, number: int) -> Scan:
-    """Write the tables of a part into files of `folder`; what scans them."""
-    home = folder / type(part).__name__ / f"{number}"
-    for table in part.TABLES:
-        store(getattr(part, table), home / table)
-    return partial(_scan, home)
+    """Write a part of gold or predictions into a folder of these; what scans its tables."""
+    part.write_part(folder, number)
+    return partial(_scan, folder, number)
 
 
-def _scan(home: Path, table: str) -> pl.LazyFrame:
-    return pl.scan_parquet(home / table, glob=False)
+def _scan(folder: Path, number: int, table: str) -> pl.LazyFrame:
+    return pl.scan_parquet(file_of(folder, table, number), glob=False)
 
 
 def _written(corpora: Iterable[Corpus], folder: Path) -> tuple[Corpus, pl.DataFrame]:
     """Corpora as one that is in files of `folder`, and the part of each document: doc_id, batch."""
     parts, places, scans = [], [], []
     for number, corpus in enumerate(corpora):
-        scans.append(_stored(corpus.check(), folder, number))
+        scans.append(_stored(corpus, folder, number))
         places.append(corpus.documents.select("doc_id", batch=number))
         parts.append(corpus.with_scans([]))
     documents = pl.concat(places)
@@ -115,10 +115,10 @@ def _beside(
         made = answers.of_table(found, corpus, one_by_one, places, **how)
     for number, part in enumerate(made):
         if number < count or any(getattr(part, table).height for table in part.TABLES):
-            scans.append(_stored(part, folder, number))
+            scans.append(_stored(part, folder / "batches", number))
         notes.update(part.notes)
     if len(scans) > count:
-        corpus = corpus.with_scans([*corpus._scans, _stored(none, folder, count)])
+        corpus = corpus.with_scans([*corpus._scans, _stored(none, folder / "corpus", count)])
     return corpus, part.with_scans(scans, notes=dict(notes))
 
 

@@ -19,7 +19,7 @@ from formlab import benchmarks, tables
 from formlab.benchmarks.corpus import cut, none_read
 from formlab.errors import FormlabError, TableBroken, UnknownName
 from formlab.files import local
-from formlab.folders import Corpus, Evaluation, Folder, Predictions
+from formlab.folders import Corpus, Evaluation, Folder, Predictions, file_of
 from formlab.readers import is_run
 from formlab.readers.gold import corpora
 from formlab.readers.sources import columns_of
@@ -102,24 +102,23 @@ def evaluate(
         folder = temporary.enter_context(TemporaryDirectory(prefix="formlab-"))
         home = Path(out or f"{folder}/evaluation")
         with replacing(home) as new:
-            workplace = new / "batches"
             if isinstance(gold, Corpus):
-                gold = cut(gold, benchmarks.BATCH)
+                gold = cut(gold.check(), benchmarks.BATCH)
             elif not isinstance(gold, Iterator):
                 of_gold, columns = _sides(gold, predictions, columns or {})
                 given = {"images": images, "types": types, "columns": of_gold}
-                gold = corpora(gold, workplace / "own", **given)
+                gold = corpora(gold, new / "batches" / "own", **given)
             named = {"columns": columns or {}, "name": name, "fallback": fallback}
             first, here = list(islice(gold, 2)), not isinstance(workers, str)
             is_spread = here and workers > 1 and len(first) > 1
             # Processes start while the rest is read.
             with processes(workers, know_batch) if is_spread else nullcontext() as pool:
-                both = batches(first, gold, predictions, workplace, **named)
+                both = batches(first, gold, predictions, new, **named)
                 is_stored = out is not None or bool(both[0]._scans)
                 how = {"mode": mode, "reader": reader, "out": new if is_stored else None}
                 run = None if here and not first[1:] else partial(each, workers=workers, pool=pool)
                 evaluation = _scored(*both, documents, run, **how)
-            shutil.rmtree(workplace, ignore_errors=True)
+            shutil.rmtree(new / "batches", ignore_errors=True)
         if not is_stored:
             return evaluation
         if out is None:
@@ -165,6 +164,9 @@ def _scored(
     if not any(whole and whole.answers.height for whole in wholes):
         raise unmatched(corpus, predictions, strange, names)
     jobs = [job for job, whole in zip(jobs, wholes, strict=True) if whole]
+    for number in {*range(len(wholes))}.difference(number for number, _ in jobs):
+        for table in corpus.TABLES if how.out else ():
+            file_of(how.out / "corpus", table, number).unlink()
     score = partial(score_batch, whole=Whole.together(filter(None, wholes)), how=how)
     scored = _results("scoring", score, jobs, run)
     notes = Counter(predictions.notes) + Counter(left_out) + Counter({STRANGE: len(strange)})
@@ -220,7 +222,9 @@ def score_batch(batch: Batch, whole: Whole, how: How) -> Evaluation:
     evaluation = score_documents(*_chosen(batch, how), whole, how)
     if how.out is None:
         return evaluation
-    evaluation.write_part(how.out, batch[0])
+    # Gold of which every document is chosen stands there already.
+    kept = None if evaluation.corpus._scans else evaluation.corpus
+    dataclasses.replace(evaluation, corpus=kept).write_part(how.out, batch[0])
     return evaluation.with_scans([], corpus=None, predictions=None)
 
 

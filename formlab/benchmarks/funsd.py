@@ -19,7 +19,7 @@ from formlab.tables import BOX
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 _NO_BOX = (None,) * 4
-_COLUMNS = ("task", "path", "kind", "value", "origin", "modality")
+_COLUMNS = ("task", "path", "kind", "value", "origin", "modality", *BOX)
 LABELS = ("header", "question", "answer", "other")
 _B = TypeVar("_B")
 
@@ -80,14 +80,15 @@ def columns_of(file: Path, flaws: Counter[str]) -> dict[str, Sequence[Any]]:
         raise GoldInDoubt(f"entity ids given twice: {twice}", where=file)
     texts = {entity.id: entity.text.strip() for entity in entities}
     page = " ".join(filter(None, map(texts.get, sorted(texts))))
-    rows: list[tuple] = [("text", None, "page", page, file.name, None)]
-    boxes = [item.box for entity in entities for item in (entity, *entity.words)]
+    rows: list[tuple] = [("text", None, "page", page, file.name, None, *_NO_BOX)]
     for entity in entities:
-        path = f"/entities/{entity.id}"
+        path, box = f"/entities/{entity.id}", entity.box or _NO_BOX
         origin = f"{file.name}#{path}"
-        rows.append(("text", path, entity.label, entity.text, origin, "textual"))
+        rows.append(("text", path, entity.label, entity.text, origin, "textual", *box))
         for number, word in enumerate(entity.words):
-            rows.append(("layout", f"{path}/words/{number}", "word", word.text, origin, None))
+            box, place = word.box or _NO_BOX, f"{path}/words/{number}"
+            rows.append(("layout", place, "word", word.text, origin, None, *box))
+    boxes = [item.box for entity in entities for item in (entity, *entity.words)]
     flaws["entities without text"] += list(texts.values()).count("")
     flaws["entities with an unknown label"] += sum(e.label not in LABELS for e in entities)
     flaws["words without text"] += sum(not w.text.strip() for e in entities for w in e.words)
@@ -106,6 +107,5 @@ def columns_of(file: Path, flaws: Counter[str]) -> dict[str, Sequence[Any]]:
         flaws["links named by one end only"] += count < 2 and not is_loop
         path = f"/links/{'/'.join(map(str, link))}"
         value = " ".join(f"/entities/{end}" for end in link)
-        rows.append(("layout", path, "link", value, f"{file.name}#/linking", None))
-    places = zip(*(box or _NO_BOX for box in (None, *boxes, *[None] * len(mentions))), strict=True)
-    return dict(zip((*_COLUMNS, *BOX), (*zip(*rows, strict=True), *places), strict=True))
+        rows.append(("layout", path, "link", value, f"{file.name}#/linking", None, *_NO_BOX))
+    return dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
-from formlab.scoring._pairs import LONGEST, cause_of, letters, tokens
+from formlab.scoring._pairs import LONGEST, cause, letters, tokens
 from formlab.scoring.bands import pattern as place
 from formlab.scoring.whole import TELLING, Words, folded
 from formlab.tables import BOX, USABLE
@@ -40,25 +40,6 @@ def advice(name: str, *, pages: bool = True) -> str:
     """What to try for a cause or status; nothing about pages where there are no `pages`."""
     entry = _TABLE.get(name, {"try": ""})
     return entry["try"] if pages else entry.get("without_pages", entry["try"])
-
-
-def cause(gold: str, pred: str, *, right: bool = False) -> str:
-    """The cause of a difference, from the two texts alone.
-
-    It is one of `CAUSES`. Where several fit, what the value's type says (unit, sign, number, date)
-    goes before what its characters say, and the narrower cause before the wider. `gold` and `pred`
-    are not the same; where the pair is `right` all the same, only how it is written can differ.
-
-    >>> cause("(1,200)", "1,200"), cause("27/03/2018", "2703/2018")
-    ('sign', 'lost_separator')
-    >>> cause("Total due", "Total"), cause("Illinois", "lllin0is")
-    ('clipped', 'lookalike')
-    >>> cause("2022-07-01", "Jul 1, 2022", right=True)
-    'date_format'
-    """
-    if not pred.strip():
-        return "missed"
-    return cause_of(gold, pred, right) if gold.strip() else "spurious"
 
 
 def causes(cases: pl.DataFrame, words: Words | None = None) -> pl.Series:
@@ -157,7 +138,7 @@ def _written(rows: pl.DataFrame) -> Iterator[str]:
     for gold, pred, accepted in rows.select("gold", "pred", "accepted").iter_rows():
         texts = [text for text in (gold, *(accepted or ())) if text and text.strip()]
         texts = [text for text in texts if text != pred and pred and pred.strip()]
-        names = (cause_of(text, pred, True) for text in texts)
+        names = (cause(text, pred, right=True) for text in texts)
         yield next((name for name in names if name != "notation"), "notation")
 
 
@@ -202,7 +183,7 @@ def _mistaken(rows: pl.DataFrame, fields: pl.DataFrame, words: Words) -> Iterato
     rows = rows.join(exchanged, on="row", how="left", maintain_order="left", suffix="_exchanged")
     columns = rows.select("gold", "pred", "own", "said", "kind", "inside", r"^where.*$")
     for gold, pred, own, said, kind, inside, where, exchange in columns.iter_rows():
-        first = exchange or ("notation" if gold == pred else cause_of(gold, pred, False))
+        first = exchange or ("notation" if gold == pred else cause(gold, pred))
         if kind in _OPTIONS and first == "characters" and _likeness(own, said) < _ALIKE:
             # Options are chosen, and not read letter by letter.
             first = "other_value"

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
 from operator import attrgetter
 
 from rapidfuzz import fuzz
@@ -103,10 +103,9 @@ def _values(gold: str, pred: str) -> str | None:
         return None
     if _other_unit(gold, pred):
         return "unit"
-    if numbers := _numbers(gold, pred):
-        first, second = (number.amount for number in numbers)
-        if second in (first, first.copy_negate()):
-            return "number_format" if first == second else "sign"
+    amounts = {number.amount for number in _numbers(gold, pred)}
+    if len({amount.copy_abs() for amount in amounts}) == 1:
+        return "number_format" if len(amounts) == 1 else "sign"
     return _dates(gold, pred)
 
 
@@ -133,11 +132,9 @@ def _other_unit(gold: str, pred: str) -> bool:
 
 
 def _is_unit(word: str) -> bool:
-    if word in _UNITS or (len(word) == 1 and unicodedata.category(word) == "Sc"):
-        return True
     # Codes of currencies are words in lower case.
     amount = text.money(f"1 {word.upper()}")
-    return amount is not None and amount.currency is not None
+    return word in _UNITS or word == _symbols(word)[:1] or bool(amount and amount.currency)
 
 
 def _symbols(value: str) -> str:
@@ -146,6 +143,8 @@ def _symbols(value: str) -> str:
 
 def _dates(gold: str, pred: str) -> str | None:
     sides = [possible_dates(value) for value in (gold, pred)]
+    if not all(map(any, sides)):
+        return None
     if not all(any(getattr(day, "time", ()) for day in chain(*of)) for of in sides):
         # A day with its hour is that day.
         sides = [[tuple(map(_day, days)) for days in side] for side in sides]
@@ -202,6 +201,8 @@ def _separators(value: str) -> dict[int, tuple[str, int]]:
 
 
 def _other_writing(gold: str, pred: str) -> str | None:
+    if (gold + pred).isascii() and "&" not in gold + pred:
+        return None
     # Letters are without marks that are written apart.
     bare = {letters(unicodedata.normalize("NFD", value)) for value in (gold, pred)}
     if len(bare) == 1:
@@ -278,21 +279,16 @@ def _scaled(gold: str, pred: str) -> bool:
 
 def _contained(gold: str, pred: str) -> str | None:
     """Whether one text holds the other: whole words in their order, or one run of characters."""
-    sizes = len(squashed(gold)), len(squashed(pred))
-    if sizes[0] == sizes[1]:
+    less, more = sorted((gold, pred), key=lambda value: len(squashed(value)))
+    whole, fragment, long, short = tokens(more), tokens(less), letters(more), letters(less)
+    is_part = 0 < len(fragment) < len(whole) and _in_order(fragment, whole)
+    # `13.0 %` is no part of `13.0.8`: the sign was read as something else.
+    if not is_part and {*_symbols(less)} <= {*more}:
+        # One letter stands in most texts by chance.
+        is_part = short not in ("", long) and short in long and (len(short) > 1 or len(long) <= 3)
+    if not is_part or len(squashed(less)) == len(squashed(more)):
         return None
-    name = "clipped" if sizes[0] > sizes[1] else "merged"
-    more, less = (gold, pred) if name == "clipped" else (pred, gold)
-    whole, fragment = tokens(more), tokens(less)
-    if fragment and len(fragment) < len(whole) and _in_order(fragment, whole):
-        return name
-    if set(_symbols(less)) - set(more):
-        # `13.0 %` is no part of `13.0.8`: the sign was read as something else.
-        return None
-    long, short = letters(more), letters(less)
-    # One letter stands in most texts by chance.
-    telling = len(short) > 1 or (len(short) == 1 and len(long) <= 3)
-    return name if telling and len(short) < len(long) and short in long else None
+    return "clipped" if more is gold else "merged"
 
 
 def _roughly_contained(gold: str, pred: str) -> str | None:
@@ -314,12 +310,11 @@ def _in_order(fragment: Iterable[str], whole: Iterable[str]) -> bool:
 
 def _look_alike(gold: str, pred: str) -> bool:
     """Whether each run of characters that differs may be read as the other."""
-    start = end = 0
-    for at, place, size in Levenshtein.opcodes(gold, pred).as_matching_blocks():
-        if not _alike(gold[start:at], pred[end:place]):
-            return False
-        start, end = at + size, place + size
-    return True
+    blocks = (0, 0, 0), *Levenshtein.opcodes(gold, pred).as_matching_blocks()
+    return all(
+        _alike(gold[at + size : end], pred[place + size : stop])
+        for (at, place, size), (end, stop, _) in pairwise(blocks)
+    )
 
 
 def _alike(first: str, second: str) -> bool:

@@ -97,12 +97,11 @@ def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
         # A frame of pages without any box may know no numbers there.
         pl.col("^(pred_)?[xy][01]$").cast(pl.Float64),
         usable=pl.col("status").is_in(USABLE).fill_null(False),
-        right=right,
         wrong=~known & (outcome != "unscored"),
     )
     table = table.filter(pl.col("wrong").any().over("doc_id")).select(
         *("row", "doc_id", "path", "kind", "gold", "pred", "accepted", "readings", *BOX, "usable"),
-        step=pl.when("wrong").then(_step()),
+        step=pl.when("wrong").then(_step(right)),
         place=place(),
         # An index may number the rows of a table, or fields that have nothing in common.
         is_row=(place() != pl.col("path"))
@@ -112,7 +111,7 @@ def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(own=folded(table["gold"]), said=folded(table["pred"]))
 
 
-def _step() -> pl.Expr:
+def _step(right: pl.Expr) -> pl.Expr:
     """The cause of a wrong case where that is clear at once, else how it is found."""
     is_page, is_spurious = pl.col("path").is_null(), pl.col("outcome") == "spurious"
     gold, pred = (pl.col(side).fill_null("").str.strip_chars() != "" for side in ("gold", "pred"))
@@ -121,7 +120,7 @@ def _step() -> pl.Expr:
     steps = [
         (pl.col("status").is_in(BAD_OUTPUT), pl.col("status")),
         (pl.col("ambiguous"), pl.lit("date_order")),
-        (pl.col("right"), pl.lit("right")),
+        (right, pl.lit("right")),
         # A claim without a value, at a path that the gold does not have: nothing was missed.
         (is_spurious & (is_page | ~pred), pl.lit("spurious")),
         ((is_page | is_lost) & ~answered, pl.lit("missing_document")),
@@ -132,11 +131,7 @@ def _step() -> pl.Expr:
     return pl.coalesce(*(pl.when(at).then(step) for at, step in steps), pl.lit("mistaken"))
 
 
-# Rows with the cause of each.
-_Causes = Iterator[tuple[int, str]]
-
-
-def _written(table: pl.DataFrame) -> _Causes:
+def _written(table: pl.DataFrame) -> Iterator[tuple[int, str]]:
     """How right values are written otherwise than the accepted value that is closest."""
     rows = table.filter(step="right").select("row", "gold", "pred", "accepted")
     for row, gold, pred, accepted in rows.iter_rows():
@@ -145,7 +140,7 @@ def _written(table: pl.DataFrame) -> _Causes:
         yield row, next(names, "notation")
 
 
-def _lost(table: pl.DataFrame) -> _Causes:
+def _lost(table: pl.DataFrame) -> Iterator[tuple[int, str]]:
     """The causes of values that are not in their fields but may be elsewhere in the output."""
     rows, others = table.filter(step="lost"), table.filter(_IS_OTHER)
     where = _elsewhere(rows.with_columns(sought="own"), others.with_columns(sought="said"))
@@ -165,7 +160,7 @@ def _lost(table: pl.DataFrame) -> _Causes:
             yield row, "wrong_field" if read > kept else "missed"
 
 
-def _claimed(table: pl.DataFrame) -> _Causes:
+def _claimed(table: pl.DataFrame) -> Iterator[tuple[int, str]]:
     """The causes of values that no gold asks for."""
     rows = table.filter(step="claimed")
     yield from ((row, "spurious") for row in rows["row"])
@@ -178,7 +173,7 @@ def _claimed(table: pl.DataFrame) -> _Causes:
             yield row, "hallucinated"
 
 
-def _mistaken(table: pl.DataFrame, words: Words) -> _Causes:
+def _mistaken(table: pl.DataFrame, words: Words) -> Iterator[tuple[int, str]]:
     """The causes of values other than the gold: another field's, or misread ones."""
     rows, golds = table.filter(step="mistaken"), table.filter(_HAS_GOLD)
     where = _elsewhere(rows.with_columns(sought="said"), golds.with_columns(sought="own"))

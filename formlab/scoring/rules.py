@@ -9,6 +9,7 @@ Other benchmarks have no such rules, and the rung ``normalised`` decides.
 
 import functools
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
@@ -83,15 +84,14 @@ def right_centuries(cases: pl.DataFrame) -> pl.Series:
     # An amount may end like a date.
     dates = dates.filter([any(possible_dates(gold)) for gold in dates["gold"]])
     fields = cases.drop_nulls(["path", "gold"]).join(dates, on="doc_id", how="semi")
-    latest: dict[str, int] = {}
+    latest = Counter()
     for doc_id, gold in fields.select("doc_id", "gold").unique().iter_rows():
         certain = (day.year for days in possible_dates(gold) if len(days) == 1 for day in days)
-        latest[doc_id] = max(latest.get(doc_id, 0), *certain, 0)
+        latest[doc_id] = max(latest[doc_id], *certain, 0)
     wrong = []
     for row, doc_id, *pair in dates.iter_rows():
         meant, given = ({day for days in possible_dates(v) for day in days} for v in pair)
-        last = latest.get(doc_id, 0)
-        window = range(last - _BEFORE + 1, last + _AFTER + 1)
+        window = range(latest[doc_id] - _BEFORE + 1, latest[doc_id] + _AFTER + 1)
         likely = {day for day in meant if day.year in window}
         if likely and likely.isdisjoint(given):
             wrong.append(row)
@@ -120,16 +120,14 @@ def null_answers(cases: pl.DataFrame) -> pl.Series:
 
 def with_rung(cases: pl.DataFrame) -> pl.DataFrame:
     """The cases with the `rung` of the ladder on which each is right by its rule."""
-    known = cases.select(RULE, "kind").unique()
-    rungs = [_rung(rule_of(meta), kind) for meta, kind in known.iter_rows()]
+    known, rungs = cases.select(RULE, "kind").unique(), []
+    for meta, kind in known.iter_rows():
+        rule = rule_of(meta)
+        is_parsed = kind in PARSED or rule.tolerance is not None
+        rungs.append(_RUNGS[rule.comparator or ("typed" if is_parsed else "text")])
     known = known.with_columns(rung=pl.Series(rungs, dtype=pl.String))
     options = {"how": "left", "nulls_equal": True, "maintain_order": "left"}
     return cases.join(known, on=[RULE, "kind"], **options)
-
-
-def _rung(rule: FieldType, kind: str | None) -> str:
-    parsed = kind in PARSED or rule.tolerance is not None
-    return _RUNGS[rule.comparator or ("typed" if parsed else "text")]
 
 
 def _within(gold: str, value: str, rule: FieldType, kind: str | None, order: str | None) -> bool:
@@ -144,8 +142,6 @@ def _within(gold: str, value: str, rule: FieldType, kind: str | None, order: str
         pairs = {"month": pairs[:1], "day": pairs[1:]}.get(order or "", pairs)
         return all(None not in pair and abs((pair[0] - pair[1]).days) <= most for pair in pairs)
     ours, theirs = (text.read_as("number", side) for side in (gold, value))
-    if ours is None or theirs is None:
-        return False
-    if None not in (ours.currency, theirs.currency) and ours.currency != theirs.currency:
+    if None in (ours, theirs) or len({ours.currency, theirs.currency} - {None}) > 1:
         return False
     return abs(ours.amount - theirs.amount) <= (abs(ours.amount) * most if rule.relative else most)

@@ -51,10 +51,8 @@ def cause(gold: str, pred: str, *, right: bool = False) -> str:
     >>> cause("2022-07-01", "Jul 1, 2022", right=True)
     'date_format'
     """
-    if not pred.strip():
-        return "missed"
-    if not gold.strip():
-        return "spurious"
+    if not gold.strip() or not pred.strip():
+        return "spurious" if pred.strip() else "missed"
     if not (gold + pred).isascii():
         gold, pred = text.normalise(gold, ["nfc"]), text.normalise(pred, ["nfc"])
     if squashed(gold) == squashed(pred):
@@ -120,12 +118,9 @@ def _other_unit(gold: str, pred: str) -> bool:
     amounts = [_AMOUNT.fullmatch(value.strip()) for value in (gold, pred)]
     if None in amounts:
         return False
-    changed = {
-        affix.strip(" .,:").casefold()
-        for pair in zip(*(amount.group("before", "after") for amount in amounts), strict=True)
-        if any(part(pair[0]) != part(pair[1]) for part in (letters, _symbols))
-        for affix in pair
-    } - {""}
+    affixes = zip(*(amount.group("before", "after") for amount in amounts), strict=True)
+    pairs = [pair for pair in affixes if len({letters(of) + _symbols(of) for of in pair}) > 1]
+    changed = {affix.strip(" .,:").casefold() for affix in chain(*pairs)} - {""}
     numbers = {text.number(amount["number"].lstrip(".")) for amount in amounts}
     is_same = len(numbers) == 1 and None not in numbers
     return is_same and changed != set() and all(map(_is_unit, changed))

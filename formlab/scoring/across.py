@@ -72,10 +72,9 @@ def told_on_disk(folder: Path) -> None:
     """The same for the parts of `cases` in a folder: those that change are written anew."""
     paths = sorted((folder / "cases").iterdir())
     found = _found([pl.scan_parquet(path, glob=False) for path in paths])
-    documents = found["doc_id"].unique().implode()
     for path in paths if found.height else ():
         cases = pl.read_parquet(path, glob=False)
-        if cases["doc_id"].is_in(documents).any():
+        if cases["doc_id"].is_in(found["doc_id"].implode()).any():
             files.write_parquet(path, told_in(cases, found), statistics=True)
 
 
@@ -102,10 +101,9 @@ def _found(parts: Sequence[pl.LazyFrame]) -> pl.DataFrame:
 
 def _wrong(part: pl.LazyFrame) -> pl.DataFrame:
     """The wrong answers of a part, without their texts."""
-    eligible = pl.col("cause").is_not_null() & ~pl.col("cause").is_in(_KEPT)
-    eligible &= (pl.col("outcome") == "mismatch") & pl.col("pred").is_not_null()
+    eligible = ~pl.col("cause").is_in(_KEPT) & (pl.col("outcome") == "mismatch")
     columns = ("doc_id", "path", "kind", "gold", "pred", "cause")
-    rows = part.filter(eligible).select(*columns, at=_hash("pred")).collect()
+    rows = part.filter(eligible).drop_nulls("pred").select(*columns, at=_hash("pred")).collect()
     pairs = list(rows.select("kind", "gold", "pred", "cause").iter_rows())
     alike = [Levenshtein.normalized_similarity(gold, pred) >= _ALIKE for _, gold, pred, _ in pairs]
     shifts = [offsets(*pair) if cause in _DIFFERS else [] for *pair, cause in pairs]

@@ -6,7 +6,6 @@ other documents show is told after scoring (`scoring.across`). `docs/causes.md` 
 and how far people agree with them; `causes.toml` the stage, the words and the advice of each.
 """
 
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -31,7 +30,6 @@ STAGES: dict[str, tuple[str, ...]] = {
 WHAT_TO_TRY: dict[str, str] = {name: entry["try"] for name, entry in _TABLE.items()}
 # What happened, for sentences.
 IN_WORDS = {name: entry["words"] for name, entry in _TABLE.items() if "words" in entry}
-BAD_OUTPUT = tuple(name for name in STAGES["answer"] if name != "missing_document")
 # What is only written otherwise stays so even where the page supports the answer.
 _WRITTEN = {*STAGES["form"], "space", "diacritic"} - {"scale", "sign"}
 
@@ -50,8 +48,7 @@ def causes(cases: pl.DataFrame, words: Words | None = None) -> pl.Series:
     without them, of the cases. A Boolean column `has_answer` says whether a document has a usable
     answer at all; without it, one usable row does.
     """
-    if words is None:
-        words = Words.of(cases.select("doc_id", "path", value="gold"))
+    words = words or Words.of(cases.select("doc_id", "path", value="gold"))
     table = _evidence(cases)
     found = dict(table.select("row", "step").drop_nulls().iter_rows())
     found |= chain(_written(table), _lost(table), _claimed(table), _mistaken(table, words))
@@ -77,7 +74,6 @@ _IN_BOX = pl.col("gold").is_not_null() & (pl.col("readings").is_not_null() | pl.
 # A scribble is often read as a letter or two, but seldom as a figure.
 _IS_TELLING = (pl.col("step") == "claimed") & pl.col("pred").str.contains(r"[^\W_]\S*[^\W_]|\d")
 _IS_SHORT = pl.sum_horizontal(pl.col("gold", "pred").str.len_chars()) <= 2 * LONGEST
-_FIGURE = re.compile(r"\d")
 # So many fields stand beside none: a hostile page has them all in one place.
 _MOST = 200
 
@@ -118,7 +114,7 @@ def _step(right: pl.Expr) -> pl.Expr:
     is_lost = ~pred | ~pl.col("usable")
     answered = pl.coalesce("has_answer", "usable").fill_null(False).any().over("doc_id")
     steps = [
-        (pl.col("status").is_in(BAD_OUTPUT), pl.col("status")),
+        (pl.col("status").is_in(STAGES["answer"]), pl.col("status")),
         (pl.col("ambiguous"), pl.lit("date_order")),
         (right, pl.lit("right")),
         # A claim without a value, at a path that the gold does not have: nothing was missed.
@@ -216,7 +212,7 @@ def _mislabelled(table: pl.DataFrame, merged: list[int], words: Words) -> Iterat
             near = np.flatnonzero(is_near & (rows != row))[:_MOST]
             near = Counter(chain.from_iterable(golds[n] for n in near))
             beside = [word for word in (more & near).elements() if len(word) > 1]
-            known = [w for w in more.elements() if words.has(w) or (not own and _FIGURE.search(w))]
+            known = [w for w in more.elements() if words.has(w) or not (own or w.isalpha())]
             groups = more.elements(), known, beside, (more & lost).elements()
             size, of_known, *of_others = (len("".join(group)) for group in groups)
             if of_known * 2 > size >= max(of_others) * 2:
@@ -239,11 +235,8 @@ def _elsewhere(rows: pl.DataFrame, others: pl.DataFrame) -> dict[int, str]:
     """Where others have the letters `sought` by rows, if these are no chance."""
     at, path, there = ["doc_id", "sought"], pl.col("path"), pl.col("place")
     asked = rows.filter(pl.col("sought").str.len_chars() >= TELLING)
-    held = (
-        others.join(asked, on=at, how="semi")
-        .group_by(at)
-        .agg(path.min().alias("first"), path.max().alias("last"), low=there.min(), high=there.max())
-    )
+    ends = {"first": path.min(), "last": path.max(), "low": there.min(), "high": there.max()}
+    held = others.join(asked, on=at, how="semi").group_by(at).agg(**ends)
     found = asked.join(held, on=at).filter(pl.any_horizontal(pl.col("first", "last") != path))
     return _where(found, pl.all_horizontal(pl.col("low", "high") == there))
 
@@ -268,9 +261,8 @@ def _exchanged(rows: pl.DataFrame, golds: pl.DataFrame) -> dict[int, str]:
     telling, short = hits.filter(is_telling), hits.filter(~is_telling)
     row, both = ["doc_id", "place", "pred"], ["doc_id", "gold", "pred"]
     found = _where(telling.join(lost, on=both, how="semi"), pl.lit(False))
-    for answers, others in ((telling, lost), (short, known)):
-        found |= _where(answers.join(others, on=row, how="semi"), pl.lit(True))
-    return found
+    found |= _where(telling.join(lost, on=row, how="semi"), pl.lit(True))
+    return found | _where(short.join(known, on=row, how="semi"), pl.lit(True))
 
 
 def _texts(rows: pl.DataFrame, table: pl.DataFrame) -> dict[str, dict[str, str]]:
@@ -293,9 +285,8 @@ def _texts(rows: pl.DataFrame, table: pl.DataFrame) -> dict[str, dict[str, str]]
         pairs = zip(own, said, strict=True)
         surplus = "|".join(text.replace(own, "|", 1) if own else text for own, text in pairs)
         # Of very many values each is looked for in the beginning alone.
-        most = _BUDGET // count
-        words = zip(("gold", "page", "fields"), map(_spaced, parts), strict=True)
-        texts[doc_id] = {name: text[:most] for name, text in (("surplus", surplus), *words)}
+        whole = (text[: _BUDGET // count] for text in (surplus, *map(_spaced, parts)))
+        texts[doc_id] = dict(zip(("surplus", "gold", "page", "fields"), whole, strict=True))
     return texts
 
 

@@ -33,21 +33,17 @@ _NO_FIGURES = r"^[^\d,:]{1,32}$"
 # How many years before and after a document's latest date a year of two digits may lie.
 _BEFORE, _AFTER = 80, 20
 
-# A field by the pattern of its path, its kind, and the `meta` with its rule.
-Declared = tuple[str, str | None, str]
-
 
 def with_rules(gold: pl.DataFrame) -> pl.DataFrame:
     """Gold records with the column `RULE`, if they are of one's own forms or any has a rule."""
-    stated = gold["meta"].drop_nulls().unique()
-    stated = stated.filter(stated.str.contains(_WORDS))
+    stated = gold.filter(pl.col("meta").str.contains(_WORDS))["meta"].unique()
     declared = any(rule_of(meta) != FieldType() for meta in stated)
     by_rules = declared or (gold["benchmark"] == OWN).any()
     return gold.with_columns(pl.col("meta").alias(RULE)) if by_rules else gold
 
 
-def described(declared: Iterable[Declared], *, threshold: float) -> str:
-    """Declared rules as `settings` names them: two texts are the same if and only if they are."""
+def described(declared: Iterable[tuple[str, str | None, str]], *, threshold: float) -> str:
+    """Rules (pattern, kind, meta) in `settings`: two texts are the same if and only if they are."""
     rules = {(place, kind, rule_of(meta)) for place, kind, meta in declared}
     texts = sorted(str(row) for row in rules if row[2] != FieldType())
     digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
@@ -56,7 +52,7 @@ def described(declared: Iterable[Declared], *, threshold: float) -> str:
     return "|".join(["match=comparators by type", *named, text.DATE_RULE])
 
 
-def weights(declared: Iterable[Declared]) -> dict[str, float]:
+def weights(declared: Iterable[tuple[str, str | None, str]]) -> dict[str, float]:
     """The weight of the fields at each pattern of paths that has another one than 1."""
     known = {place: rule_of(meta).weight for place, _, meta in sorted(declared, key=str)}
     return {place: weight for place, weight in known.items() if weight != 1.0}
@@ -101,9 +97,8 @@ def right_centuries(cases: pl.DataFrame) -> pl.Series:
 def odd_values(cases: pl.DataFrame) -> int:
     """How many values are none of their field's type, where the two sides differ."""
     cases = cases.filter(pl.col("gold") != pl.col("pred"), pl.col("kind").is_in(PARSED))
-    sides = [cases.select("kind", value=side) for side in ("gold", "pred")]
-    values = pl.concat(sides).filter(pl.col("value").str.strip_chars() != "")
-    counts = values.group_by("kind", "value").len().iter_rows()
+    counts = cases.unpivot(["gold", "pred"], index="kind").group_by("kind", "value").len()
+    counts = counts.filter(pl.col("value").str.strip_chars() != "").iter_rows()
     return sum(n for kind, value, n in counts if text.read_as(kind, value) is None)
 
 
@@ -126,8 +121,7 @@ def with_rung(cases: pl.DataFrame) -> pl.DataFrame:
         is_parsed = kind in PARSED or rule.tolerance is not None
         rungs.append(_RUNGS[rule.comparator or ("typed" if is_parsed else "text")])
     known = known.with_columns(rung=pl.Series(rungs, dtype=pl.String))
-    options = {"how": "left", "nulls_equal": True, "maintain_order": "left"}
-    return cases.join(known, on=[RULE, "kind"], **options)
+    return cases.join(known, on=[RULE, "kind"], how="left", nulls_equal=True, maintain_order="left")
 
 
 def _within(gold: str, value: str, rule: FieldType, kind: str | None, order: str | None) -> bool:

@@ -121,9 +121,8 @@ def _other_unit(gold: str, pred: str) -> bool:
     affixes = zip(*(amount.group("before", "after") for amount in amounts), strict=True)
     pairs = [pair for pair in affixes if len({letters(of) + _symbols(of) for of in pair}) > 1]
     changed = {affix.strip(" .,:").casefold() for affix in chain(*pairs)} - {""}
-    numbers = {text.number(amount["number"].lstrip(".")) for amount in amounts}
-    is_same = len(numbers) == 1 and None not in numbers
-    return is_same and changed != set() and all(map(_is_unit, changed))
+    numbers = {text.number(amount["number"].lstrip(".")) for amount in amounts if changed}
+    return len(numbers) == 1 and None not in numbers and all(map(_is_unit, changed))
 
 
 def _is_unit(word: str) -> bool:
@@ -275,15 +274,15 @@ def _scaled(gold: str, pred: str) -> bool:
 def _contained(gold: str, pred: str) -> str | None:
     """Whether one text holds the other: whole words in their order, or one run of characters."""
     less, more = sorted((gold, pred), key=lambda value: len(squashed(value)))
+    if len(squashed(less)) == len(squashed(more)):
+        return None
     whole, fragment, long, short = tokens(more), tokens(less), letters(more), letters(less)
     is_part = 0 < len(fragment) < len(whole) and _in_order(fragment, whole)
     # `13.0 %` is no part of `13.0.8`: the sign was read as something else.
     if not is_part and {*_symbols(less)} <= {*more}:
         # One letter stands in most texts by chance.
         is_part = short not in ("", long) and short in long and (len(short) > 1 or len(long) <= 3)
-    if not is_part or len(squashed(less)) == len(squashed(more)):
-        return None
-    return "clipped" if more is gold else "merged"
+    return ("clipped" if more is gold else "merged") if is_part else None
 
 
 def _roughly_contained(gold: str, pred: str) -> str | None:

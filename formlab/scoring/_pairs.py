@@ -3,18 +3,16 @@
 import re
 import unicodedata
 from collections.abc import Iterable
-from datetime import date as Date  # noqa: N812 - as in `text.values`
-from decimal import Decimal
 from functools import lru_cache
-from itertools import chain, combinations, product
+from itertools import chain, combinations, pairwise
+from operator import attrgetter
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
-from formlab.text import read_as
 from formlab.text.normalise import UNITS, WORDS
-from formlab.text.values import Moment, possible_dates
+from formlab.text.values import possible_dates
 
 # Longer texts are compared by what they contain, not letter by letter.
 LONGEST = 2_000
@@ -24,7 +22,7 @@ _PART = 85
 _TELLING, _UNLIKE = 5, 0.2
 _DIGIT, _DIGITS = re.compile(r"[0-9]"), re.compile(r"[0-9]+")
 _NOT_LETTER, _NOT_WORD = re.compile(r"[\W\d_]+"), re.compile(r"[\W_]+")
-_FIGURES, _GAP, _PROSE = re.compile(r"\d*"), re.compile(r"([\W_]+)"), re.compile(r"[,;:]\s")
+_GAP, _PROSE = re.compile(r"(?<=\d)[\W_]+(?=(?P<figures>\d+))|[\W_]+"), re.compile(r"[,;:]\s")
 _MARK = re.compile(r"[☐☑☒✓✔✗✘□■▢▣○●◯◉◻◼⬜⬛▪•]|\[[ xX✓]?\]")
 # What a mark, or the empty box of one, is read as.
 _MARK_AS = frozenset("xv/√+*0oqdc口ロd✓□l|il1j[]")
@@ -32,19 +30,37 @@ _MARK_AS = frozenset("xv/√+*0oqdc口ロd✓□l|il1j[]")
 _PAIRS = {frozenset(pair) for group in WORDS["alike"].split() for pair in combinations(group, 2)}
 _PAIRS |= {frozenset(pair.split("=")) for pair in ("rn=m", "vv=w", "cl=d", "ii=u", "li=u", "lo=b")}
 _UNITS = {*UNITS, "pct", "percent", "day", "days", "week", "weeks", "month", "months"}
+_day = attrgetter("year", "month", "day")
 _AMOUNT = re.compile(r"(?P<before>[^\d(+.,-]*)(?P<number>[(+-]?[\d.,' ]*\d\)?-?)(?P<after>\D*)")
 
 
 # Forms repeat values, and so do errors.
 @lru_cache(maxsize=1 << 16)
-def cause_of(gold: str, pred: str, right: bool) -> str:
-    """The cause of a difference; of a pair that counts as `right`, how it is written otherwise.
+def cause(gold: str, pred: str, *, right: bool = False) -> str:
+    """The cause of a difference, from the two texts alone.
 
-    Neither text may be blank, and they differ.
+    It is one of `causes.CAUSES`. Where several fit, what the value's type says (unit, sign, number,
+    date) goes before what its characters say, and the narrower cause before the wider. `gold` and
+    `pred` are not the same; where the pair is `right` all the same, only how it is written can
+    differ.
+
+    >>> cause("(1,200)", "1,200"), cause("27/03/2018", "2703/2018")
+    ('sign', 'lost_separator')
+    >>> cause("Total due", "Total"), cause("Illinois", "lllin0is")
+    ('clipped', 'lookalike')
+    >>> cause("2022-07-01", "Jul 1, 2022", right=True)
+    'date_format'
     """
+    if not gold.strip() or not pred.strip():
+        return "spurious" if pred.strip() else "missed"
     if not (gold + pred).isascii():
         gold, pred = text.normalise(gold, ["nfc"]), text.normalise(pred, ["nfc"])
-    if name := _spelling(gold, pred) or _marks(gold, pred):
+    if squashed(gold) == squashed(pred):
+        if gold.split() == pred.split():
+            # Equal but for composed characters, if not for white space.
+            return "notation" if gold == pred else "space"
+        return "case" if gold.casefold().split() == pred.casefold().split() else "space"
+    if name := _marks(gold, pred):
         return name
     if len(gold) + len(pred) > 2 * LONGEST:
         return "notation" if right else _contained(gold, pred) or "characters"
@@ -54,15 +70,6 @@ def cause_of(gold: str, pred: str, right: bool) -> str:
         # Where both are right the gold is as well.
         return "punctuation" if right and name == "label_error" else name
     return "notation" if right else _misread(gold, pred)
-
-
-def _spelling(gold: str, pred: str) -> str | None:
-    if squashed(gold) != squashed(pred):
-        return None
-    if gold.split() == pred.split():
-        # Equal but for composed characters, if not for white space.
-        return "notation" if gold == pred else "space"
-    return "case" if gold.casefold().split() == pred.casefold().split() else "space"
 
 
 def _marks(gold: str, pred: str) -> str | None:
@@ -78,8 +85,8 @@ def _marks(gold: str, pred: str) -> str | None:
     for first, second in (plain, plain[::-1]):
         words = second.split()
         for rest in (words, words[1:], words[:-1]):
-            dropped = (word.casefold() for word in words if word not in rest)
-            if _MARK_AS.issuperset(dropped) and letters(" ".join(rest)) == letters(first):
+            is_mark = _MARK_AS.issuperset(map(str.casefold, {*words} - {*rest}))
+            if is_mark and letters(" ".join(rest)) == letters(first):
                 return "notation"
     return None
 
@@ -94,17 +101,16 @@ def _values(gold: str, pred: str) -> str | None:
         return None
     if _other_unit(gold, pred):
         return "unit"
-    if numbers := _numbers(gold, pred):
-        first, second = (number.amount for number in numbers)
-        if second in (first, first.copy_negate()):
-            return "number_format" if first == second else "sign"
-    is_date = any(possible_dates(gold)) and any(possible_dates(pred))
-    return _dates(gold, pred) if is_date else None
+    amounts = {number.amount for number in _numbers(gold, pred)}
+    if len({amount.copy_abs() for amount in amounts}) == 1:
+        return "number_format" if len(amounts) == 1 else "sign"
+    return _dates(gold, pred)
 
 
-def _numbers(gold: str, pred: str) -> list[text.Money] | None:
-    numbers = [read_as("number", side) for side in (gold, pred)]
-    return None if None in numbers else numbers
+def _numbers(gold: str, pred: str) -> list[text.Money]:
+    """Both numbers, if both texts are one."""
+    numbers = [text.read_as("number", side) for side in (gold, pred)]
+    return [] if None in numbers else numbers
 
 
 def _other_unit(gold: str, pred: str) -> bool:
@@ -112,24 +118,17 @@ def _other_unit(gold: str, pred: str) -> bool:
     amounts = [_AMOUNT.fullmatch(value.strip()) for value in (gold, pred)]
     if None in amounts:
         return False
-    changed = {
-        affix.strip(" .,:").casefold()
-        for pair in zip(*(amount.group("before", "after") for amount in amounts), strict=True)
-        if any(part(pair[0]) != part(pair[1]) for part in (letters, _symbols))
-        for affix in pair
-    } - {""}
-    if not changed or not all(map(_is_unit, changed)):
-        return False
-    first, second = (text.number(amount["number"].lstrip(".")) for amount in amounts)
-    return first is not None and first == second
+    affixes = zip(*(amount.group("before", "after") for amount in amounts), strict=True)
+    pairs = [pair for pair in affixes if len({letters(of) + _symbols(of) for of in pair}) > 1]
+    changed = {affix.strip(" .,:").casefold() for affix in chain(*pairs)} - {""}
+    numbers = {text.number(amount["number"].lstrip(".")) for amount in amounts if changed}
+    return len(numbers) == 1 and None not in numbers and all(map(_is_unit, changed))
 
 
 def _is_unit(word: str) -> bool:
-    if word in _UNITS or (len(word) == 1 and unicodedata.category(word) == "Sc"):
-        return True
     # Codes of currencies are words in lower case.
     amount = text.money(f"1 {word.upper()}")
-    return amount is not None and amount.currency is not None
+    return word in _UNITS or word == _symbols(word)[:1] or bool(amount and amount.currency)
 
 
 def _symbols(value: str) -> str:
@@ -138,7 +137,9 @@ def _symbols(value: str) -> str:
 
 def _dates(gold: str, pred: str) -> str | None:
     sides = [possible_dates(value) for value in (gold, pred)]
-    if not all(any(isinstance(day, Moment) and day.time for day in chain(*of)) for of in sides):
+    if not all(map(any, sides)):
+        return None
+    if not all(any(getattr(day, "time", ()) for day in chain(*of)) for of in sides):
         # A day with its hour is that day.
         sides = [[tuple(map(_day, days)) for days in side] for side in sides]
     first, second = sides
@@ -146,32 +147,31 @@ def _dates(gold: str, pred: str) -> str | None:
         return "date_order"
     days = [{*month_first, *day_first} for month_first, day_first in (first, second)]
     if days[0].isdisjoint(days[1]):
-        pairs = product(*({day for day in side if isinstance(day, Date)} for side in days))
-        swapped = any((a.day, a.month, a.year) == (b.month, b.day, b.year) for a, b in pairs)
+        swapped = {(year, day, month) for year, month, day, *_ in days[0]} & days[1]
         return "date_order" if swapped else None
     # Where the month is a word, no mark between numbers says which of them it is.
-    same = separators(gold) == separators(pred) or not letters(gold).isdigit()
+    same = _separators(gold) == _separators(pred) or not letters(gold).isdigit()
     return "punctuation" if same and letters(gold) == letters(pred) else "date_format"
-
-
-def _day(day: Date | Moment) -> Date | Moment:
-    return day if isinstance(day, Date) or not day.day else Date(day.year, day.month, day.day)
 
 
 def _same_letters(gold: str, pred: str) -> str | None:
     """The cause where letters and digits are the same."""
     if letters(gold) != letters(pred) or not letters(gold):
         return None if letters(gold) or letters(pred) else "punctuation"
-    first, second = separators(gold), separators(pred)
+    first, second = _separators(gold), _separators(pred)
     lost, added = first.keys() - second.keys(), second.keys() - first.keys()
-    if lost and not added:
-        return "number_format" if _grouping(gold, lost) else "lost_separator"
-    if added and not lost:
-        if text.date(pred) and not text.date(gold):
-            # Of the two only the answer is a date: a separator is lost in the gold.
-            return "label_error"
-        if _grouping(pred, added):
+    if added and not lost and text.date(pred) and not text.date(gold):
+        # Of the two only the answer is a date: a separator is lost in the gold.
+        return "label_error"
+    if bool(lost) != bool(added):
+        marks = first if lost else second
+        # A dot with three digits behind it is decimal, unless more follow.
+        dots = [mark for mark, _ in marks.values()].count(".")
+        grouping = {(mark, 3) for mark in (",", "'", *("." if dots > 1 else ""))}
+        if grouping.issuperset(marks[place] for place in lost | added):
             return "number_format"
+        if lost:
+            return "lost_separator"
     if first != second and _scaled(gold, pred):
         return "scale"
     signs = _symbols(gold), _symbols(pred)
@@ -179,42 +179,30 @@ def _same_letters(gold: str, pred: str) -> str | None:
     return "unit" if unit else "punctuation"
 
 
-def separators(value: str) -> dict[int, tuple[str, int]]:
-    """What stands between two digits, by the count of letters and digits before it.
+def _separators(value: str) -> dict[int, tuple[str, int]]:
+    """What stands between two digits, by the letters and digits before it.
 
     With each mark goes the number of digits behind it. A comma with a space behind it is of the
-    sentence and separates no digits.
-
-    >>> separators("27/03 a-1"), separators("1 200")
-    ({2: ('/', 2)}, {})
+    sentence and separates no digits: `27/03 a-1` has `{2: ("/", 2)}`, `1 200` nothing.
     """
-    words = _GAP.split("".join(_PROSE.sub("", value).split()))
-    marks, count = {}, 0
-    for before, mark, after in zip(words[::2], words[1::2], words[2::2], strict=False):
-        count += len(letters(before))
-        if before[-1:].isdigit() and after[:1].isdigit():
-            marks[count] = mark, _FIGURES.match(after).end()
-    return marks
-
-
-def _grouping(value: str, places: Iterable[int]) -> bool:
-    """Whether what stands at `places` groups the thousands of a number."""
-    marks = separators(value)
-    # A dot with three digits behind it is decimal, unless more follow.
-    dots = [mark for mark, _ in marks.values()].count(".")
-    groups = {(sign, 3) for sign in (",", "'", *("." if dots > 1 else ""))}
-    return all(marks[place] in groups for place in places)
+    closed = "".join(_PROSE.sub("", value).split())
+    found, skipped = {}, 0
+    for gap in _GAP.finditer(closed):
+        if gap["figures"]:
+            found[gap.start() - skipped] = gap[0], len(gap["figures"])
+        skipped += len(gap[0])
+    return found
 
 
 def _other_writing(gold: str, pred: str) -> str | None:
-    sides = gold, pred
     if (gold + pred).isascii() and "&" not in gold + pred:
         return None
-    parts = (unicodedata.normalize("NFD", value.casefold()) for value in sides)
-    bare = {letters("".join(c for c in of if not unicodedata.combining(c))) for of in parts}
+    # Letters are without marks that are written apart.
+    bare = {letters(unicodedata.normalize("NFD", value)) for value in (gold, pred)}
     if len(bare) == 1:
         return "diacritic"
-    plain = {letters(unicodedata.normalize("NFKC", v).replace("&", " and ")) for v in sides}
+    forms = (unicodedata.normalize("NFKC", value) for value in (gold, pred))
+    plain = {letters(form.replace("&", " and ")) for form in forms}
     return "notation" if len(plain) == 1 and plain != {""} else None
 
 
@@ -232,9 +220,8 @@ def _misread(gold: str, pred: str) -> str:
         return "digit"
     dates = text.date(gold), text.date(pred)
     if None not in dates:
-        named = _NOT_LETTER.sub("", first), _NOT_LETTER.sub("", second)
-        months = "" in named or named[0] == named[1]
-        return "digit" if months and _few_changes(*map(str, dates)) else "other_value"
+        months = {_NOT_LETTER.sub("", value) for value in (first, second)} - {""}
+        return "digit" if len(months) < 2 and _few_changes(*map(str, dates)) else "other_value"
     if _look_alike(first, second):
         return "lookalike"
     if figures or _numbers(gold, pred):
@@ -247,7 +234,7 @@ def _misread(gold: str, pred: str) -> str:
 
 def _alike_written(gold: str, pred: str) -> tuple[str, str] | None:
     """Two numbers of one sign, unit and size in one notation; None if they are no such numbers."""
-    sides = _numbers(gold, pred) or ()
+    sides = _numbers(gold, pred)
     units = [{*side.currency.split("/")} for side in sides if side.currency]
     if not sides or (units and not set.intersection(*units)):
         return None
@@ -276,32 +263,26 @@ def _unlike(gold: str, pred: str) -> bool:
 
 def _scaled(gold: str, pred: str) -> bool:
     """Whether the numbers differ by a power of ten; one digit at the end of a code is none."""
-    numbers = _numbers(gold, pred) if _DIGIT.search(gold) and _DIGIT.search(pred) else None
-    first, second = [number.amount for number in numbers or ()] or (None, None)
-    if not first or not second or first == second:
+    amounts = {number.amount for number in _numbers(gold, pred)}
+    if len(amounts) < 2 or 0 in amounts or not all(map(_DIGIT.search, (gold, pred))):
         return False
-    figures = {"".join(map(str, of.as_tuple().digits)).strip("0") for of in (first, second)}
+    figures = {"".join(map(str, of.as_tuple().digits)).strip("0") for of in amounts}
     codes = squashed(gold).isdigit() and squashed(pred).isdigit()
-    return len(figures) == 1 and not (codes and abs(first / second) in (10, Decimal("0.1")))
+    return len(figures) == 1 and not (codes and max(amounts) / min(amounts) == 10)
 
 
 def _contained(gold: str, pred: str) -> str | None:
     """Whether one text holds the other: whole words in their order, or one run of characters."""
-    sizes = len(squashed(gold)), len(squashed(pred))
-    if sizes[0] == sizes[1]:
+    less, more = sorted((gold, pred), key=lambda value: len(squashed(value)))
+    if len(squashed(less)) == len(squashed(more)):
         return None
-    name = "clipped" if sizes[0] > sizes[1] else "merged"
-    more, less = (gold, pred) if name == "clipped" else (pred, gold)
-    whole, fragment = tokens(more), tokens(less)
-    if fragment and len(fragment) < len(whole) and _in_order(fragment, whole):
-        return name
-    if set(_symbols(less)) - set(more):
-        # `13.0 %` is no part of `13.0.8`: the sign was read as something else.
-        return None
-    long, short = letters(more), letters(less)
-    # One letter stands in most texts by chance.
-    telling = len(short) > 1 or (len(short) == 1 and len(long) <= 3)
-    return name if telling and len(short) < len(long) and short in long else None
+    whole, fragment, long, short = tokens(more), tokens(less), letters(more), letters(less)
+    is_part = 0 < len(fragment) < len(whole) and _in_order(fragment, whole)
+    # `13.0 %` is no part of `13.0.8`: the sign was read as something else.
+    if not is_part and {*_symbols(less)} <= {*more}:
+        # One letter stands in most texts by chance.
+        is_part = short not in ("", long) and short in long and (len(short) > 1 or len(long) <= 3)
+    return ("clipped" if more is gold else "merged") if is_part else None
 
 
 def _roughly_contained(gold: str, pred: str) -> str | None:
@@ -323,12 +304,11 @@ def _in_order(fragment: Iterable[str], whole: Iterable[str]) -> bool:
 
 def _look_alike(gold: str, pred: str) -> bool:
     """Whether each run of characters that differs may be read as the other."""
-    start = end = 0
-    for at, place, size in Levenshtein.opcodes(gold, pred).as_matching_blocks():
-        if not _alike(gold[start:at], pred[end:place]):
-            return False
-        start, end = at + size, place + size
-    return True
+    blocks = (0, 0, 0), *Levenshtein.opcodes(gold, pred).as_matching_blocks()
+    return all(
+        _alike(gold[at + size : end], pred[place + size : stop])
+        for (at, place, size), (end, stop, _) in pairwise(blocks)
+    )
 
 
 def _alike(first: str, second: str) -> bool:
@@ -336,11 +316,8 @@ def _alike(first: str, second: str) -> bool:
     first, second = (_NOT_WORD.sub("", side) or side for side in (first, second))
     if not letters(first) and not letters(second):
         return first == second or not set(first + second) & set("$&|")
-    if frozenset((first, second)) in _PAIRS:
-        return True
-    pairs = zip(first, second, strict=False)
-    alike = all(one == other or frozenset((one, other)) in _PAIRS for one, other in pairs)
-    return len(first) == len(second) and alike
+    parts = zip(first, second, strict=True) if len(first) == len(second) else [(first, second)]
+    return all(one == other or frozenset((one, other)) in _PAIRS for one, other in parts)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -29,23 +29,21 @@ _KEPT = (*STAGES["answer"], *STAGES["form"], "missed", "reader")
 _IN_PLACE = ("wrong_field", "wrong_row")
 _DIFFERS = ("digit", "other_value", "label_error", "lookalike", "characters")
 _KEY = ["doc_id", "at"]
-_SHIFTS = ("month_first", "day_first")
+_READ = {
+    "date": lambda value: [day and day.toordinal() for day in date_readings(value)],
+    "number": lambda value: [number(value)],
+}
 
 
-def offsets(kind: str | None, gold: str, pred: str) -> tuple[float | None, float | None]:
-    """How far a date is off in days, read month first and day first, or a number, twice.
-
-    None for what is neither.
+def offsets(kind: str | None, gold: str, pred: str) -> list[float | None]:
+    """How far a date is off in days, read month first and day first, or a number is.
 
     >>> offsets("date", "2016-03-01", "29 Feb 2016"), offsets("number", "1,200", "1,201")
-    ((-1.0, -1.0), (1.0, 1.0))
+    ([-1.0, -1.0], [1.0])
     """
-    if kind == "date":
-        pairs = zip(date_readings(gold), date_readings(pred), strict=True)
-        return tuple(None if None in pair else float((pair[1] - pair[0]).days) for pair in pairs)
-    if kind == "number" and None not in (pair := (number(gold), number(pred))):
-        return (float(pair[1] - pair[0]),) * 2
-    return None, None
+    read = _READ.get(kind)
+    pairs = zip(read(gold), read(pred), strict=True) if read else ()
+    return [None if None in pair else float(pair[1] - pair[0]) for pair in pairs]
 
 
 def offset_text(cases: pl.DataFrame) -> str:
@@ -59,33 +57,25 @@ def offset_text(cases: pl.DataFrame) -> str:
     return f"the number is {abs(shift):g} too {'small' if shift < 0 else 'large'}"
 
 
-def told_in(cases: pl.DataFrame) -> pl.DataFrame:
-    """The cases of a whole evaluation with the causes that follow from other documents."""
-    return _with(cases, _found([cases.lazy()]))
-
-
-def told_on_disk(folder: Path) -> None:
-    """The same for the parts of `cases` in a folder: those that change are written anew."""
-    paths = sorted((folder / "cases").iterdir())
-    scans = [pl.scan_parquet(path, glob=False) for path in paths]
-    found = _found(scans)
-    documents = found["doc_id"].unique().implode()
-    for path in paths if found.height else ():
-        cases = pl.read_parquet(path, glob=False)
-        if cases["doc_id"].is_in(documents).any():
-            files.write_parquet(path, _with(cases, found), statistics=True)
-
-
-def _with(cases: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
-    """The cases with the causes found, where there is any."""
-    if not found.height:
-        return cases
+def told_in(cases: pl.DataFrame, found: pl.DataFrame | None = None) -> pl.DataFrame:
+    """The cases with the causes that follow from other documents: all of them, or those `found`."""
+    found = _found([cases.lazy()]) if found is None else found
     at = cases.select("doc_id", _hash("pred").alias("at"))
     told = at.join(found, on=_KEY, how="left", maintain_order="left")["told"]
     known = cases["cause"]
     # What is right has no cause of an error, though another case at its path may.
     wrong = (cases["outcome"] == "mismatch") & told.is_not_null()
     return cases.with_columns(cause=told.cast(known.dtype).zip_with(wrong, known))
+
+
+def told_on_disk(folder: Path) -> None:
+    """The same for the parts of `cases` in a folder: those that change are written anew."""
+    paths = sorted((folder / "cases").iterdir())
+    found = _found([pl.scan_parquet(path, glob=False) for path in paths])
+    for path in paths if found.height else ():
+        cases = pl.read_parquet(path, glob=False)
+        if cases["doc_id"].is_in(found["doc_id"].implode()).any():
+            files.write_parquet(path, told_in(cases, found), statistics=True)
 
 
 def _hash(value: str) -> pl.Expr:
@@ -100,8 +90,6 @@ def _found(parts: Sequence[pl.LazyFrame]) -> pl.DataFrame:
     whole, document = pl.col("level").is_in(WHOLE_LEVELS), pl.col("doc_id")
     fields = [part.filter(~whole).drop_nulls(["path", "gold"]) for part in parts]
     wrong = pl.concat(map(_wrong, fields))
-    if wrong.is_empty():
-        return wrong.select(*_KEY, told=pl.lit(None, pl.String))
     # Whose gold at its path each wrong answer is.
     golds = pl.concat(part.select(owner=document, at=_hash("gold")) for part in fields)
     golds = golds.join(wrong.lazy(), on="at", how="semi").unique().collect(engine="streaming")
@@ -113,13 +101,12 @@ def _found(parts: Sequence[pl.LazyFrame]) -> pl.DataFrame:
 
 def _wrong(part: pl.LazyFrame) -> pl.DataFrame:
     """The wrong answers of a part, without their texts."""
-    eligible = pl.col("cause").is_not_null() & ~pl.col("cause").is_in(_KEPT)
-    eligible &= (pl.col("outcome") == "mismatch") & pl.col("pred").is_not_null()
+    eligible = ~pl.col("cause").is_in(_KEPT) & (pl.col("outcome") == "mismatch")
     columns = ("doc_id", "path", "kind", "gold", "pred", "cause")
-    rows = part.filter(eligible).select(*columns, at=_hash("pred")).collect()
+    rows = part.filter(eligible).drop_nulls("pred").select(*columns, at=_hash("pred")).collect()
     pairs = list(rows.select("kind", "gold", "pred", "cause").iter_rows())
     alike = [Levenshtein.normalized_similarity(gold, pred) >= _ALIKE for _, gold, pred, _ in pairs]
-    shifts = [offsets(*pair[:3]) if pair[3] in _DIFFERS else (None, None) for pair in pairs]
+    shifts = [offsets(*pair) if cause in _DIFFERS else [] for *pair, cause in pairs]
     return rows.select(
         *_KEY,
         pl.col("kind", "cause").cast(pl.String),
@@ -127,7 +114,8 @@ def _wrong(part: pl.LazyFrame) -> pl.DataFrame:
         alike=pl.Series(alike, dtype=pl.Boolean),
         pattern=pattern(),
         own=plain("gold").hash(),
-    ).hstack(pl.DataFrame(shifts, schema=dict.fromkeys(_SHIFTS, pl.Float64), orient="row"))
+        shift=pl.Series(shifts, dtype=pl.List(pl.Float64)),
+    )
 
 
 def _other_document(wrong: pl.DataFrame, golds: pl.DataFrame, count: int) -> pl.DataFrame:
@@ -148,10 +136,10 @@ def _other_document(wrong: pl.DataFrame, golds: pl.DataFrame, count: int) -> pl.
 
 def _offsets(wrong: pl.DataFrame) -> pl.DataFrame:
     """The answers that are off by what most wrong ones of their kind, or at their path, are."""
-    off = wrong.unpivot(_SHIFTS, index=[*_KEY, "kind", "pattern", "own"], value_name="shift")
-    off, found = off.drop_nulls("shift").filter(pl.col("shift") != 0), []
+    off = wrong.with_columns(order=pl.int_ranges(pl.col("shift").list.len()))
+    off, found = off.explode("shift", "order").filter(pl.col("shift") != 0), []
     for group in ("kind", "pattern"):
-        same = ["variable", group, "shift"]
+        same = ["order", group, "shift"]
         cases, alike = pl.len().over(same[:2]), pl.len().over(same)
         # One value misread alike everywhere is no offset.
         several = pl.col("doc_id", "own").n_unique().over(same) >= _DOCUMENTS

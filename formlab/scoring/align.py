@@ -216,7 +216,7 @@ def judged(
     from `text.date_orders`. `words` are those of the whole gold, see `causes`.
     With the column `rules.RULE`, the rules of values say which are right.
     """
-    columns = tables.CASES | {"gold_status": pl.String}
+    columns = tables.CASES | {"gold_status": pl.String, "has_answer": pl.Boolean}
     absent = {name: pl.lit(None, columns[name]) for name in columns.keys() - {*joined.columns}}
     joined = joined.with_columns(**absent | {"system": pl.lit(system)})
     level = pl.when(pl.col("path").is_null()).then(pl.lit("page")).otherwise(pl.lit("field"))
@@ -231,7 +231,7 @@ def judged(
     right = joined["normalised"]
     if rules.RULE in joined.columns:
         right = rules.rights(joined, orders or {})
-        joined = joined.with_columns(by_rule=right & ~pl.col("typed"))
+    joined = joined.with_columns(by_rule=right & ~pl.col("typed"))
     blank = {n: pl.col(n).fill_null("").str.strip_chars() == "" for n in ("used", "gold")}
     outcome = pl.when(right).then(pl.lit("match")).when(blank["used"]).then(pl.lit("missing"))
     outcome = outcome.when(blank["gold"]).then(pl.lit("spurious")).otherwise(pl.lit("mismatch"))

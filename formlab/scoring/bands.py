@@ -29,12 +29,10 @@ class Band(NamedTuple):
 
     def of(self, values: pl.Series) -> pl.Series:
         """The range of each number, as ordered categories; null where it is not known."""
-        known = pl.first().cast(pl.Float64).fill_nan(None)
-        number = pl.sum_horizontal((known >= edge).cast(pl.Int32) for edge in self.edges)
-        number = pl.when(known.is_not_null()).then(number)
-        labels, dtype = dict(enumerate(self.labels)), pl.Enum(self.labels)
-        label = number.replace_strict(labels, default=None, return_dtype=dtype)
-        return values.to_frame().select(label).to_series().alias(values.name)
+        ranges = pl.Series(values.name, self.labels, dtype=pl.Enum(self.labels))
+        known = values.cast(pl.Float64).fill_nan(None)
+        places = pl.Series(self.edges, dtype=pl.Float64).search_sorted(known, "right")
+        return ranges.gather(places.set(known.is_null(), None))
 
 
 BANDS = {

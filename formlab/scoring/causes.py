@@ -6,7 +6,6 @@ other documents show is told after scoring (`scoring.across`). `docs/causes.md` 
 and how far people agree with them; `causes.toml` the stage, the words and the advice of each.
 """
 
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,7 +16,7 @@ import numpy as np
 import polars as pl
 from rapidfuzz.distance import Levenshtein
 
-from formlab.scoring._pairs import LONGEST, cause_of, letters, tokens
+from formlab.scoring._pairs import LONGEST, cause, letters, tokens
 from formlab.scoring.bands import pattern as place
 from formlab.scoring.whole import TELLING, Words, folded
 from formlab.tables import BOX, USABLE
@@ -31,7 +30,6 @@ STAGES: dict[str, tuple[str, ...]] = {
 WHAT_TO_TRY: dict[str, str] = {name: entry["try"] for name, entry in _TABLE.items()}
 # What happened, for sentences.
 IN_WORDS = {name: entry["words"] for name, entry in _TABLE.items() if "words" in entry}
-BAD_OUTPUT = tuple(name for name in STAGES["answer"] if name != "missing_document")
 # What is only written otherwise stays so even where the page supports the answer.
 _WRITTEN = {*STAGES["form"], "space", "diacritic"} - {"scale", "sign"}
 
@@ -42,25 +40,6 @@ def advice(name: str, *, pages: bool = True) -> str:
     return entry["try"] if pages else entry.get("without_pages", entry["try"])
 
 
-def cause(gold: str, pred: str, *, right: bool = False) -> str:
-    """The cause of a difference, from the two texts alone.
-
-    It is one of `CAUSES`. Where several fit, what the value's type says (unit, sign, number, date)
-    goes before what its characters say, and the narrower cause before the wider. `gold` and `pred`
-    are not the same; where the pair is `right` all the same, only how it is written can differ.
-
-    >>> cause("(1,200)", "1,200"), cause("27/03/2018", "2703/2018")
-    ('sign', 'lost_separator')
-    >>> cause("Total due", "Total"), cause("Illinois", "lllin0is")
-    ('clipped', 'lookalike')
-    >>> cause("2022-07-01", "Jul 1, 2022", right=True)
-    'date_format'
-    """
-    if not pred.strip():
-        return "missed"
-    return cause_of(gold, pred, right) if gold.strip() else "spurious"
-
-
 def causes(cases: pl.DataFrame, words: Words | None = None) -> pl.Series:
     """The cause of each case; null where gold and prediction are the same or nothing is scored.
 
@@ -69,23 +48,13 @@ def causes(cases: pl.DataFrame, words: Words | None = None) -> pl.Series:
     without them, of the cases. A Boolean column `has_answer` says whether a document has a usable
     answer at all; without it, one usable row does.
     """
-    if words is None:
-        words = Words.of(cases.select("doc_id", "path", value="gold"))
+    words = words or Words.of(cases.select("doc_id", "path", value="gold"))
     table = _evidence(cases)
-    fields, wrong = table.drop_nulls("path"), table.drop_nulls("step")
-    named = pl.repeat(None, cases.height, dtype=pl.String, eager=True).rename("cause")
-    named = named.scatter(wrong["row"], wrong["step"])
-    steps = {
-        "right": _written,
-        "lost": lambda rows: _lost(rows, table),
-        "claimed": lambda rows: _claimed(rows, table),
-        "mistaken": lambda rows: _mistaken(rows, fields, words),
-    }
-    for step, rule in steps.items():
-        rows = wrong.filter(step=step)
-        named = named.scatter(rows["row"], pl.Series(rule(rows), dtype=pl.String))
-    asked = wrong.with_columns(cause=named.gather(wrong["row"])).filter(_MAY_BE_OWN)
-    return named.scatter(_shown(asked, fields, words), "label_error")
+    found = dict(table.select("row", "step").drop_nulls().iter_rows())
+    found |= chain(_written(table), _lost(table), _claimed(table), _mistaken(table, words))
+    merged = [row for row, name in found.items() if name == "merged"]
+    found |= dict.fromkeys(_mislabelled(table, merged, words), "label_error")
+    return pl.Series("cause", map(found.get, range(cases.height)), dtype=pl.String)
 
 
 # How far what was read may stand out of the field's box, of the box's height.
@@ -97,13 +66,21 @@ _ALIKE = 0.6
 # How many characters of a document are searched for values that are missing, over all of them.
 _BUDGET = 20_000_000
 _OPTIONS = ("checkbox", "choice", "radio", "dropdown")
+_HAS_GOLD = pl.col("path").is_not_null() & (pl.col("gold") != "")
+_IS_USED = pl.col("path").is_not_null() & (pl.col("pred") != "") & pl.col("usable")
+_IS_OTHER = _IS_USED & pl.col("said").ne_missing(pl.col("own"))
 # What was read in the box of a field left blank stands there, or is a scribble.
 _IN_BOX = pl.col("gold").is_not_null() & (pl.col("readings").is_not_null() | pl.col("inside"))
+# A scribble is often read as a letter or two, but seldom as a figure.
+_IS_TELLING = (pl.col("step") == "claimed") & pl.col("pred").str.contains(r"[^\W_]\S*[^\W_]|\d")
+_IS_SHORT = pl.sum_horizontal(pl.col("gold", "pred").str.len_chars()) <= 2 * LONGEST
+# So many fields stand beside none: a hostile page has them all in one place.
+_MOST = 200
 
 
 def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
     """All of the documents that have a wrong case, with steps to causes and letters of values."""
-    absent, outcome = {"by_rule", "has_answer"}.difference(cases.columns), pl.col("outcome")
+    outcome = pl.col("outcome")
     right = pl.col("typed").fill_null(False) | (outcome == "match")
     # What is right though another value has no cause of an error, and of a whole page that is wrong
     # no single one can be named.
@@ -116,32 +93,30 @@ def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
         # A frame of pages without any box may know no numbers there.
         pl.col("^(pred_)?[xy][01]$").cast(pl.Float64),
         usable=pl.col("status").is_in(USABLE).fill_null(False),
-        right=right,
-        **dict.fromkeys(absent, pl.lit(None, pl.Boolean)),
+        wrong=~known & (outcome != "unscored"),
     )
-    table = table.with_columns(wrong=~known & (outcome != "unscored"))
     table = table.filter(pl.col("wrong").any().over("doc_id")).select(
         *("row", "doc_id", "path", "kind", "gold", "pred", "accepted", "readings", *BOX, "usable"),
-        step=pl.when("wrong").then(_step()),
+        step=pl.when("wrong").then(_step(right)),
         place=place(),
+        # An index may number the rows of a table, or fields that have nothing in common.
+        is_row=(place() != pl.col("path"))
+        & (pl.col("kind").n_unique().over("doc_id", place()) < 2),
         inside=pl.all_horizontal(*low, *high).fill_null(False),
     )
-    own, odd = folded(table["gold"]), table["gold"].ne_missing(table["pred"]).arg_true()
-    said = own.clone().scatter(odd, folded(table["pred"].gather(odd)))
-    kinds = pl.col("kind").n_unique().over("doc_id", "place")
-    return table.with_columns(own=own, said=said, kinds=kinds)
+    return table.with_columns(own=folded(table["gold"]), said=folded(table["pred"]))
 
 
-def _step() -> pl.Expr:
+def _step(right: pl.Expr) -> pl.Expr:
     """The cause of a wrong case where that is clear at once, else how it is found."""
     is_page, is_spurious = pl.col("path").is_null(), pl.col("outcome") == "spurious"
     gold, pred = (pl.col(side).fill_null("").str.strip_chars() != "" for side in ("gold", "pred"))
     is_lost = ~pred | ~pl.col("usable")
     answered = pl.coalesce("has_answer", "usable").fill_null(False).any().over("doc_id")
     steps = [
-        (pl.col("status").is_in(BAD_OUTPUT), pl.col("status")),
+        (pl.col("status").is_in(STAGES["answer"]), pl.col("status")),
         (pl.col("ambiguous"), pl.lit("date_order")),
-        (pl.col("right"), pl.lit("right")),
+        (right, pl.lit("right")),
         # A claim without a value, at a path that the gold does not have: nothing was missed.
         (is_spurious & (is_page | ~pred), pl.lit("spurious")),
         ((is_page | is_lost) & ~answered, pl.lit("missing_document")),
@@ -152,144 +127,128 @@ def _step() -> pl.Expr:
     return pl.coalesce(*(pl.when(at).then(step) for at, step in steps), pl.lit("mistaken"))
 
 
-def _written(rows: pl.DataFrame) -> Iterator[str]:
+def _written(table: pl.DataFrame) -> Iterator[tuple[int, str]]:
     """How right values are written otherwise than the accepted value that is closest."""
-    for gold, pred, accepted in rows.select("gold", "pred", "accepted").iter_rows():
-        texts = [text for text in (gold, *(accepted or ())) if text and text.strip()]
-        texts = [text for text in texts if text != pred and pred and pred.strip()]
-        names = (cause_of(text, pred, True) for text in texts)
-        yield next((name for name in names if name != "notation"), "notation")
+    rows = table.filter(step="right").select("row", "gold", "pred", "accepted")
+    for row, gold, pred, accepted in rows.iter_rows():
+        names = (cause(text or "", pred or "", right=True) for text in (gold, *(accepted or ())))
+        names = (name for name in names if name not in ("notation", "missed", "spurious"))
+        yield row, next(names, "notation")
 
 
-def _lost(rows: pl.DataFrame, table: pl.DataFrame) -> Iterator[str]:
+def _lost(table: pl.DataFrame) -> Iterator[tuple[int, str]]:
     """The causes of values that are not in their fields but may be elsewhere in the output."""
-    is_other = _IS_USED & pl.col("said").ne_missing(pl.col("own").fill_null(""))
-    others = table.filter(pl.col("path").is_not_null(), is_other)
-    rows = _elsewhere(rows.with_columns(sought="own"), others.with_columns(sought="said"))
-    texts = _texts(rows.filter(pl.col("where").is_null()), table)
-    columns = rows.select("doc_id", "gold", pl.col("own").fill_null(""), "readings", "where")
-    for doc_id, gold, own, readings, where in columns.iter_rows():
-        if any(_likeness(own, letters(text or "")) >= _ALIKE for text in readings or ()):
+    rows, others = table.filter(step="lost"), table.filter(_IS_OTHER)
+    where = _elsewhere(rows.with_columns(sought="own"), others.with_columns(sought="said"))
+    texts = _texts(rows.filter(~pl.col("row").is_in([*where])), table)
+    columns = rows.select("row", "doc_id", "gold", pl.col("own").fill_null(""), "readings")
+    for row, doc_id, gold, own, readings in columns.iter_rows():
+        if any(_is_alike(own, letters(text or "")) for text in readings or ()):
             # Another rule reads it here, out of a token that goes to a neighbour.
-            yield "clipped"
-        elif where or len(own) < TELLING:
-            yield where or "missed"
+            yield row, "clipped"
+        elif row in where or len(own) < TELLING:
+            yield row, where.get(row, "missed")
         elif own in texts[doc_id]["surplus"]:
             # It is stuck to a neighbour's text, which is merged for it.
-            yield "clipped"
+            yield row, "clipped"
         else:
             read, kept = (texts[doc_id][of].count(_spaced([gold])) for of in ("page", "fields"))
-            yield "wrong_field" if read > kept else "missed"
+            yield row, "wrong_field" if read > kept else "missed"
 
 
-def _claimed(rows: pl.DataFrame, table: pl.DataFrame) -> Iterator[str]:
+def _claimed(table: pl.DataFrame) -> Iterator[tuple[int, str]]:
     """The causes of values that no gold asks for."""
-    fields = table.drop_nulls("path").filter(pl.col("gold") != "")
-    known = fields.select("doc_id", said="own", known=True).unique()
-    rows = rows.join(known, on=["doc_id", "said"], how="left", maintain_order="left")
-    is_known = (pl.col("said") == "") | _IN_BOX | pl.col("known").fill_null(False)
-    texts = _texts(rows.filter(~is_known), table)
-    for doc_id, pred, known in rows.select("doc_id", "pred", is_known).iter_rows():
-        page = "" if known else texts[doc_id]["gold"]
-        yield "hallucinated" if page.strip() and _spaced([pred]) not in page else "spurious"
+    rows = table.filter(step="claimed")
+    yield from ((row, "spurious") for row in rows["row"])
+    known = table.filter(_HAS_GOLD).select("doc_id", said="own")
+    rows = rows.filter(~_IN_BOX, pl.col("said") != "").join(known, on=known.columns, how="anti")
+    texts = _texts(rows, table)
+    for row, doc_id, pred in rows.select("row", "doc_id", "pred").iter_rows():
+        page = texts[doc_id]["gold"]
+        if page.strip() and _spaced([pred]) not in page:
+            yield row, "hallucinated"
 
 
-def _mistaken(rows: pl.DataFrame, fields: pl.DataFrame, words: Words) -> Iterator[str]:
+def _mistaken(table: pl.DataFrame, words: Words) -> Iterator[tuple[int, str]]:
     """The causes of values other than the gold: another field's, or misread ones."""
-    golds = fields.filter(pl.col("gold") != "")
+    rows, golds = table.filter(step="mistaken"), table.filter(_HAS_GOLD)
+    where = _elsewhere(rows.with_columns(sought="said"), golds.with_columns(sought="own"))
     exchanged = _exchanged(rows, golds)
-    rows = _elsewhere(rows.with_columns(sought="said"), golds.with_columns(sought="own"))
-    rows = rows.join(exchanged, on="row", how="left", maintain_order="left", suffix="_exchanged")
-    columns = rows.select("gold", "pred", "own", "said", "kind", "inside", r"^where.*$")
-    for gold, pred, own, said, kind, inside, where, exchange in columns.iter_rows():
-        first = exchange or ("notation" if gold == pred else cause_of(gold, pred, False))
-        if kind in _OPTIONS and first == "characters" and _likeness(own, said) < _ALIKE:
+    columns = rows.select("row", "gold", "pred", "own", "said", "kind", "inside")
+    for row, gold, pred, own, said, kind, inside in columns.iter_rows():
+        first = exchanged.get(row) or cause(gold, pred)
+        if kind in _OPTIONS and first == "characters" and not _is_alike(own, said):
             # Options are chosen, and not read letter by letter.
             first = "other_value"
-        is_row = (first, where) == ("digit", "wrong_row")
-        if exchange or first in _WRITTEN or len(gold) + len(pred) > 2 * LONGEST:
-            yield first
-        elif where and first not in _OWN_TEXT and (is_row or _likeness(own, said) < _ALIKE):
-            yield where
+        is_row = (first, where.get(row)) == ("digit", "wrong_row")
+        if row in exchanged or first in _WRITTEN or len(gold) + len(pred) > 2 * LONGEST:
+            yield row, first
+        elif row in where and first not in _OWN_TEXT and (is_row or not _is_alike(own, said)):
+            yield row, where[row]
         elif words.contradict_gold(gold, pred):
-            yield "label_error"
+            yield row, "label_error"
         else:
             # What was read in the field's own box is its ink, however unlike.
-            yield "characters" if first == "other_value" and inside else first
+            yield row, "characters" if first == "other_value" and inside else first
 
 
-_IS_SHORT = pl.sum_horizontal(pl.col("gold", "pred").str.len_chars()) <= 2 * LONGEST
-# A scribble is often read as a letter or two, but seldom as a figure.
-_IS_TELLING = (pl.col("step") == "claimed") & pl.col("pred").str.contains(r"[^\W_]\S*[^\W_]|\d")
-_MAY_BE_OWN = (pl.col("cause") == "merged") & pl.col("inside") & (pl.col("own") != "") & _IS_SHORT
-_MAY_BE_OWN |= _IN_BOX & _IS_TELLING
-_FIGURE = re.compile(r"\d")
-# So many fields stand beside none: a hostile page has them all in one place.
-_MOST = 200
-
-
-def _shown(rows: pl.DataFrame, fields: pl.DataFrame, words: Words) -> list[int]:
+def _mislabelled(table: pl.DataFrame, merged: list[int], words: Words) -> Iterator[int]:
     """The rows whose words too many are known, and neither a neighbour's nor another's loss."""
-    found = []
-    documents = fields.join(rows, on="doc_id", how="semi").partition_by("doc_id", as_dict=True)
-    for key, asked in rows.group_by("doc_id"):
-        document, golds, lost = documents[key], [], Counter()
+    is_merged = pl.col("row").is_in(merged) & pl.col("inside") & (pl.col("own") != "") & _IS_SHORT
+    table = table.drop_nulls("path").with_columns(asked=is_merged | (_IN_BOX & _IS_TELLING))
+    for document in table.filter(pl.col("asked").any().over("doc_id")).partition_by("doc_id"):
+        golds, lost = [], Counter()
         for gold, pred, own, said in document.select("gold", "pred", "own", "said").iter_rows():
             golds.append(tokens(gold or ""))
             # Words that are only split otherwise are not lost.
             lost.update(Counter(golds[-1]) - Counter(tokens(pred or "")) if own != said else ())
-        boxes, numbers = document.select(BOX).to_numpy(), document["row"].to_numpy()
-        for row, gold, pred, own, *box in asked.select("row", "gold", "pred", "own", *BOX).rows():
-            more, (low, high) = Counter(_more(gold, pred)), np.array(box, float).reshape(2, 2)
+        boxes, rows = document.select(BOX).to_numpy(), document["row"].to_numpy()
+        asked = document.filter("asked").select("row", "gold", "pred", "own", *BOX)
+        for row, gold, pred, own, *box in asked.iter_rows():
+            more, (low, high) = _more(gold, pred), np.array(box, float).reshape(2, 2)
             # Beside are fields no further away than a line; a letter alone stands there by chance.
             gap = high[1] - low[1]
             is_near = ((boxes[:, :2] <= high + gap) & (boxes[:, 2:] >= low - gap)).all(axis=1)
-            near = np.flatnonzero(is_near & (numbers != row))[:_MOST]
+            near = np.flatnonzero(is_near & (rows != row))[:_MOST]
             near = Counter(chain.from_iterable(golds[n] for n in near))
             beside = [word for word in (more & near).elements() if len(word) > 1]
-            known = [w for w in more.elements() if words.has(w) or (not own and _FIGURE.search(w))]
+            known = [w for w in more.elements() if words.has(w) or not (own or w.isalpha())]
             groups = more.elements(), known, beside, (more & lost).elements()
             size, of_known, *of_others = (len("".join(group)) for group in groups)
             if of_known * 2 > size >= max(of_others) * 2:
-                found.append(row)
-    return found
+                yield row
 
 
-def _more(gold: str, pred: str) -> list[str]:
+def _more(gold: str, pred: str) -> Counter[str]:
     """The words of an answer beside those of the gold, if it has these."""
     known, answer = tokens(gold), tokens(pred)
     start, ends = "".join(answer).find("".join(known)), [0, *accumulate(map(len, answer))]
-    cut = [n for n, end in enumerate(ends) if end in (start, start + len("".join(known)))]
-    if len(cut) == 2:
-        return answer[: cut[0]] + answer[cut[1] :]
+    span = start, start + len("".join(known))
+    if {*span} <= {*ends}:
+        first, last = map(ends.index, span)
+        return Counter(answer[:first] + answer[last:])
     more = Counter(answer) - Counter(known)
-    return [*more.elements()] if more.total() + len(known) == len(answer) else []
+    return more if more.total() + len(known) == len(answer) else Counter()
 
 
-_IS_USED = (pl.col("pred") != "") & pl.col("usable")
-
-
-def _elsewhere(rows: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
-    """The rows, and `where` others have the letters `sought`, if these are no chance."""
+def _elsewhere(rows: pl.DataFrame, others: pl.DataFrame) -> dict[int, str]:
+    """Where others have the letters `sought` by rows, if these are no chance."""
     at, path, there = ["doc_id", "sought"], pl.col("path"), pl.col("place")
     asked = rows.filter(pl.col("sought").str.len_chars() >= TELLING)
-    held = others.join(asked, on=at, how="semi").group_by(at)
-    one = {"other": path.first(), "there": there.first()}
-    held = held.agg(paths=path.n_unique(), places=there.n_unique(), **one)
-    found = asked.join(held, on=at).filter((pl.col("paths") > 1) | (pl.col("other") != path))
-    found = found.select("row", where=_where((pl.col("places") == 1) & (pl.col("there") == there)))
-    return rows.join(found, on="row", how="left", maintain_order="left")
+    ends = {"first": path.min(), "last": path.max(), "low": there.min(), "high": there.max()}
+    held = others.join(asked, on=at, how="semi").group_by(at).agg(**ends)
+    found = asked.join(held, on=at).filter(pl.any_horizontal(pl.col("first", "last") != path))
+    return _where(found, pl.all_horizontal(pl.col("low", "high") == there))
 
 
-def _where(same: pl.Expr) -> pl.Expr:
-    """`wrong_row` for what is of the `same` field of another row, else `wrong_field`."""
-    # An index may number the rows of a table, or fields that have nothing in common.
-    is_row = same & (pl.col("place") != pl.col("path")) & (pl.col("kinds") < 2)
-    return pl.when(is_row).then(pl.lit("wrong_row")).otherwise(pl.lit("wrong_field"))
+def _where(rows: pl.DataFrame, is_same: pl.Expr) -> dict[int, str]:
+    """`wrong_row` for what is of the same field of another row, else `wrong_field`."""
+    is_row = pl.when(is_same & pl.col("is_row")).then(pl.lit("wrong_row"))
+    return dict(rows.select("row", is_row.otherwise(pl.lit("wrong_field"))).iter_rows())
 
 
-def _exchanged(rows: pl.DataFrame, golds: pl.DataFrame) -> pl.DataFrame:
-    """Where answers are the gold of fields that lost it."""
+def _exchanged(rows: pl.DataFrame, golds: pl.DataFrame) -> dict[int, str]:
+    """Where answers are from that are the gold of fields that lost it."""
     texts, differs = (plain("gold"), plain("pred").fill_null("")), pl.col("gold") != pl.col("pred")
     hits = rows.join(golds, left_on=["doc_id", "said"], right_on=["doc_id", "own"], how="semi")
     hits = hits.with_columns(texts).filter(differs)
@@ -301,12 +260,9 @@ def _exchanged(rows: pl.DataFrame, golds: pl.DataFrame) -> pl.DataFrame:
     is_telling = pl.col("said").str.len_chars() >= TELLING
     telling, short = hits.filter(is_telling), hits.filter(~is_telling)
     row, both = ["doc_id", "place", "pred"], ["doc_id", "gold", "pred"]
-    ways = (telling, lost, row), (short, known, row), (telling, lost, both)
-    found = pl.concat(
-        answers.join(others, on=on, how="semi").select("row", where=_where(pl.lit(on is row)))
-        for answers, others, on in ways
-    )
-    return found.unique("row", keep="first", maintain_order=True)
+    found = _where(telling.join(lost, on=both, how="semi"), pl.lit(False))
+    found |= _where(telling.join(lost, on=row, how="semi"), pl.lit(True))
+    return found | _where(short.join(known, on=row, how="semi"), pl.lit(True))
 
 
 def _texts(rows: pl.DataFrame, table: pl.DataFrame) -> dict[str, dict[str, str]]:
@@ -315,17 +271,13 @@ def _texts(rows: pl.DataFrame, table: pl.DataFrame) -> dict[str, dict[str, str]]
     They are the words of its page in gold and output, those of all its fields in the output, and
     the letters that fields have there beside their own.
     """
-    is_page, used = pl.col("path").is_null(), pl.col("path").is_not_null() & _IS_USED
-    other = used & pl.col("said").ne_missing(pl.col("own"))
+    is_page = pl.col("path").is_null()
     table = table.join(rows.group_by("doc_id").len(), on="doc_id", maintain_order="left")
-    # What is right tells nothing, unless pages are compared.
-    has_page = (is_page & ~pl.all_horizontal(pl.col("gold", "pred").is_null())).any()
-    odd = pl.col("gold").ne_missing(pl.col("pred")) | pl.col("step").is_not_null()
-    table = table.filter(odd | has_page.over("doc_id"))
-    table = table.group_by("doc_id", "len", maintain_order=True).agg(
-        *(pl.col("own", "said").filter(other), pl.col("gold").filter(is_page).drop_nulls()),
+    table = table.group_by("doc_id", "len").agg(
+        *(pl.col("own", "said").filter(_IS_OTHER), pl.col("gold").filter(is_page).drop_nulls()),
         page=pl.col("pred").filter(is_page).drop_nulls(),
-        fields=pl.col("pred").filter(used),
+        # Fields are compared with the page.
+        fields=pl.col("pred").filter(_IS_USED & is_page.any()),
     )
     texts = {}
     for doc_id, count, own, said, *parts in table.iter_rows():
@@ -333,9 +285,8 @@ def _texts(rows: pl.DataFrame, table: pl.DataFrame) -> dict[str, dict[str, str]]
         pairs = zip(own, said, strict=True)
         surplus = "|".join(text.replace(own, "|", 1) if own else text for own, text in pairs)
         # Of very many values each is looked for in the beginning alone.
-        most = _BUDGET // count
-        words = zip(("gold", "page", "fields"), map(_spaced, parts), strict=True)
-        texts[doc_id] = {name: text[:most] for name, text in (("surplus", surplus), *words)}
+        whole = (text[: _BUDGET // count] for text in (surplus, *map(_spaced, parts)))
+        texts[doc_id] = dict(zip(("surplus", "gold", "page", "fields"), whole, strict=True))
     return texts
 
 
@@ -344,9 +295,9 @@ def plain(column: str) -> pl.Expr:
     return pl.col(column).str.strip_chars().str.to_lowercase().str.replace_all(r"\s+", " ")
 
 
-def _likeness(own: str, said: str) -> float:
-    """How alike the letters of gold and prediction are."""
-    return Levenshtein.normalized_similarity(own, said) if said else 0.0
+def _is_alike(own: str, said: str) -> bool:
+    """Whether the letters of gold and prediction are alike."""
+    return said != "" and Levenshtein.normalized_similarity(own, said) >= _ALIKE
 
 
 def _spaced(texts: Iterable[str]) -> str:

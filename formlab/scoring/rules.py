@@ -9,6 +9,7 @@ Other benchmarks have no such rules, and the rung ``normalised`` decides.
 
 import functools
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
@@ -32,21 +33,17 @@ _NO_FIGURES = r"^[^\d,:]{1,32}$"
 # How many years before and after a document's latest date a year of two digits may lie.
 _BEFORE, _AFTER = 80, 20
 
-# A field by the pattern of its path, its kind, and the `meta` with its rule.
-Declared = tuple[str, str | None, str]
-
 
 def with_rules(gold: pl.DataFrame) -> pl.DataFrame:
     """Gold records with the column `RULE`, if they are of one's own forms or any has a rule."""
-    stated = gold["meta"].drop_nulls().unique()
-    stated = stated.filter(stated.str.contains(_WORDS))
+    stated = gold.filter(pl.col("meta").str.contains(_WORDS))["meta"].unique()
     declared = any(rule_of(meta) != FieldType() for meta in stated)
     by_rules = declared or (gold["benchmark"] == OWN).any()
     return gold.with_columns(pl.col("meta").alias(RULE)) if by_rules else gold
 
 
-def described(declared: Iterable[Declared], *, threshold: float) -> str:
-    """Declared rules as `settings` names them: two texts are the same if and only if they are."""
+def described(declared: Iterable[tuple[str, str | None, str]], *, threshold: float) -> str:
+    """Rules (pattern, kind, meta) in `settings`: two texts are the same if and only if they are."""
     rules = {(place, kind, rule_of(meta)) for place, kind, meta in declared}
     texts = sorted(str(row) for row in rules if row[2] != FieldType())
     digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
@@ -55,7 +52,7 @@ def described(declared: Iterable[Declared], *, threshold: float) -> str:
     return "|".join(["match=comparators by type", *named, text.DATE_RULE])
 
 
-def weights(declared: Iterable[Declared]) -> dict[str, float]:
+def weights(declared: Iterable[tuple[str, str | None, str]]) -> dict[str, float]:
     """The weight of the fields at each pattern of paths that has another one than 1."""
     known = {place: rule_of(meta).weight for place, _, meta in sorted(declared, key=str)}
     return {place: weight for place, weight in known.items() if weight != 1.0}
@@ -83,15 +80,14 @@ def right_centuries(cases: pl.DataFrame) -> pl.Series:
     # An amount may end like a date.
     dates = dates.filter([any(possible_dates(gold)) for gold in dates["gold"]])
     fields = cases.drop_nulls(["path", "gold"]).join(dates, on="doc_id", how="semi")
-    latest: dict[str, int] = {}
+    latest = Counter()
     for doc_id, gold in fields.select("doc_id", "gold").unique().iter_rows():
         certain = (day.year for days in possible_dates(gold) if len(days) == 1 for day in days)
-        latest[doc_id] = max(latest.get(doc_id, 0), *certain, 0)
+        latest[doc_id] = max(latest[doc_id], *certain, 0)
     wrong = []
     for row, doc_id, *pair in dates.iter_rows():
         meant, given = ({day for days in possible_dates(v) for day in days} for v in pair)
-        last = latest.get(doc_id, 0)
-        window = range(last - _BEFORE + 1, last + _AFTER + 1)
+        window = range(latest[doc_id] - _BEFORE + 1, latest[doc_id] + _AFTER + 1)
         likely = {day for day in meant if day.year in window}
         if likely and likely.isdisjoint(given):
             wrong.append(row)
@@ -101,9 +97,8 @@ def right_centuries(cases: pl.DataFrame) -> pl.Series:
 def odd_values(cases: pl.DataFrame) -> int:
     """How many values are none of their field's type, where the two sides differ."""
     cases = cases.filter(pl.col("gold") != pl.col("pred"), pl.col("kind").is_in(PARSED))
-    sides = [cases.select("kind", value=side) for side in ("gold", "pred")]
-    values = pl.concat(sides).filter(pl.col("value").str.strip_chars() != "")
-    counts = values.group_by("kind", "value").len().iter_rows()
+    counts = cases.unpivot(["gold", "pred"], index="kind").group_by("kind", "value").len()
+    counts = counts.filter(pl.col("value").str.strip_chars() != "").iter_rows()
     return sum(n for kind, value, n in counts if text.read_as(kind, value) is None)
 
 
@@ -120,16 +115,13 @@ def null_answers(cases: pl.DataFrame) -> pl.Series:
 
 def with_rung(cases: pl.DataFrame) -> pl.DataFrame:
     """The cases with the `rung` of the ladder on which each is right by its rule."""
-    known = cases.select(RULE, "kind").unique()
-    rungs = [_rung(rule_of(meta), kind) for meta, kind in known.iter_rows()]
+    known, rungs = cases.select(RULE, "kind").unique(), []
+    for meta, kind in known.iter_rows():
+        rule = rule_of(meta)
+        is_parsed = kind in PARSED or rule.tolerance is not None
+        rungs.append(_RUNGS[rule.comparator or ("typed" if is_parsed else "text")])
     known = known.with_columns(rung=pl.Series(rungs, dtype=pl.String))
-    options = {"how": "left", "nulls_equal": True, "maintain_order": "left"}
-    return cases.join(known, on=[RULE, "kind"], **options)
-
-
-def _rung(rule: FieldType, kind: str | None) -> str:
-    parsed = kind in PARSED or rule.tolerance is not None
-    return _RUNGS[rule.comparator or ("typed" if parsed else "text")]
+    return cases.join(known, on=[RULE, "kind"], how="left", nulls_equal=True, maintain_order="left")
 
 
 def _within(gold: str, value: str, rule: FieldType, kind: str | None, order: str | None) -> bool:
@@ -144,8 +136,6 @@ def _within(gold: str, value: str, rule: FieldType, kind: str | None, order: str
         pairs = {"month": pairs[:1], "day": pairs[1:]}.get(order or "", pairs)
         return all(None not in pair and abs((pair[0] - pair[1]).days) <= most for pair in pairs)
     ours, theirs = (text.read_as("number", side) for side in (gold, value))
-    if ours is None or theirs is None:
-        return False
-    if None not in (ours.currency, theirs.currency) and ours.currency != theirs.currency:
+    if None in (ours, theirs) or len({ours.currency, theirs.currency} - {None}) > 1:
         return False
     return abs(ours.amount - theirs.amount) <= (abs(ours.amount) * most if rule.relative else most)

@@ -74,7 +74,7 @@ def score(scoring: Scoring) -> TaskScores:
     cases = []
     for row, pair in zip(rows.to_dicts(), pairs, strict=True):
         # The form itself is on both sides and says nothing.
-        for edit in filter(lambda edit: edit.depth, pair.edits()):
+        for edit in filter(lambda edit: edit.depth, pair.edits):
             outcome, cause = _FATES.get(edit.op, ("mismatch", None))
             told = {"subtype": edit.op, "path": edit.gold_path, "pred_path": edit.pred_path}
             gold = edit.label if edit.gold_path is not None else None

@@ -48,8 +48,8 @@ def ratio(tallies: np.ndarray) -> np.ndarray:
 
 
 def shares(values: np.ndarray) -> np.ndarray:
-    """Each value out of 1, and 0 of 0 (undefined) where it is NaN, shape (n, 2)."""
-    return np.stack([np.nan_to_num(values), ~np.isnan(values)], axis=1)
+    """Each value out of 1, and 0 of 0 (undefined) where it is NaN, shape (…, 2)."""
+    return np.stack([np.nan_to_num(values), ~np.isnan(values)], axis=-1)
 
 
 @dataclass(frozen=True)

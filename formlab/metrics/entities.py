@@ -17,7 +17,7 @@ to find and something was predicted.
 import datetime
 import operator
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ import polars as pl
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
-from formlab.metrics import assign, ratio
+from formlab.metrics import DECLARED, assign, ratio, shares
 from formlab.tables import schema
 from formlab.text.normalise import WORDS
 from formlab.text.values import MONTHS, date_readings, day_of
@@ -174,16 +174,14 @@ def match_entities(
     gold: pl.DataFrame, pred: pl.DataFrame, matches: Mapping[str, str], *, mode: str
 ) -> Matching:
     """Match the entities of any number of documents, in frames of leaves (`LEAVES`)."""
-    is_official = mode == "official"
     # Only of the gold may several values be right.
-    claims = _grouped(pred.drop_nulls("value").with_columns(accepted=None))
+    none = pl.lit(None, LEAVES["accepted"])
+    claims = _grouped(pred.drop_nulls("value").with_columns(accepted=none))
     pairs: _Pairs = []
     late: list[tuple[int, int]] = []
     for group, items in _grouped(gold).items():
-        names = dict.fromkeys(name for item in items for name in item.values)
-        same = {name: comparator(matches.get(name), mode) for name in names}
-        agreeing = _agreeing(items, claims.get(group, []), same, is_official=is_official)
-        if is_official:
+        agreeing = _agreeing(items, claims[group], matches, mode)
+        if mode == "official":
             # The first prediction of each gold item.
             first = {pair[0]: pair for pair in sorted(agreeing, reverse=True)}
             taken = {pair[1] for pair in first.values()}
@@ -197,30 +195,30 @@ def match_entities(
 
 def _grouped(leaves: pl.DataFrame) -> dict[tuple[str, str, bool], list[_Item]]:
     """The items of each document and name, flat ones apart; of a flat one each of its forms."""
-    columns = ("doc", "name", "item", "component", "value", "order", "accepted")
-    groups: dict[tuple[str, str, bool], list[_Item]] = {}
-    items: dict[int, _Item] = {}
-    for doc, name, number, part, value, order, accepted in leaves.select(columns).iter_rows():
-        group = groups.setdefault((doc, name, part is None), [])
-        if part is None:
-            forms = [form for form in (value, *(accepted or ())) if form is not None]
-            group += [_Item(number, order, [name], {name: form}) for form in forms]
-            continue
-        if number not in items:
-            group.append(items.setdefault(number, _Item(number, order, [], {})))
-        items[number].parts.append(part)
-        # A part without a value is there, and is not compared.
-        if value is not None:
-            items[number].values[part] = value
+    groups = defaultdict[tuple[str, str, bool], list[_Item]](list)
+    keys = {"alone": pl.col("component").is_null(), "number": "item", "written": "order"}
+    items = leaves.group_by("doc", "name", maintain_order=True, **keys)
+    items = items.agg("component", "value", pl.col("accepted").explode())
+    for doc, name, alone, number, order, parts, values, accepted in items.iter_rows():
+        if alone:
+            forms = (form for form in values + accepted if form is not None)
+            found = [_Item(number, order, [name], {name: form}) for form in forms]
+        else:
+            # A part without a value is there, and is not compared.
+            pairs = zip(parts, values, strict=True)
+            held = {part: value for part, value in pairs if value is not None}
+            found = [_Item(number, order, parts, held)]
+        groups[doc, name, alone] += found
     return groups
 
 
 def _agreeing(
-    golds: list[_Item], preds: list[_Item], same: Mapping[str, Compare], *, is_official: bool
+    golds: list[_Item], preds: list[_Item], matches: Mapping[str, str], mode: str
 ) -> _Pairs:
     """The pairs of items of which so many parts agree that they earn something."""
     agreed: Counter[tuple[int, int]] = Counter()
-    for name, compare in same.items():
+    for name in dict.fromkeys(name for item in golds for name in item.values):
+        compare = comparator(matches.get(name), mode)
         # All items of a document have one order of day and month.
         ours, theirs = (
             [
@@ -236,7 +234,7 @@ def _agreeing(
     pairs: dict[tuple[int, int], float] = {}
     for (at, place), count in agreed.items():
         gold, pred = golds[at], preds[place]
-        if not is_official:
+        if mode != "official":
             pairs[gold.number, pred.number] = 2 * count / (len(gold.parts) + len(pred.parts))
         elif count == len(gold.values) and gold.parts == pred.parts:
             pairs[gold.number, pred.number] = 1.0
@@ -268,27 +266,19 @@ _PARTS = {"precision": (1, 0, 1), "recall": (1, 1, 0), "f1": (2, 1, 1)}
 
 
 def entity_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.ndarray:
-    """A score of counts tp, gold and pred, shape (…, 3): an array of shape (…)."""
-    right, gold, pred = np.moveaxis(parts, -1, 0)
-    hits, of_gold, of_pred = _PARTS[name]
-    score = ratio(np.stack([hits * right, of_gold * gold + of_pred * pred], -1))
-    undefined = ((pred > 0) & (name == "recall")).astype(float) if published else np.nan
-    return np.where(np.isnan(score), undefined, score)
-
-
-def mean_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.ndarray:
-    """The mean of `entity_score` over E entities, from counts side by side, shape (…, 3 E)."""
-    counts = parts.reshape(*parts.shape[:-1], -1, 3)
-    values = entity_score(name, counts, published=published)
-    used = ~np.isnan(values) & ((counts[..., 1] > 0) | published)
-    sums = np.where(used, values, 0.0).sum(axis=-1), used.sum(axis=-1)
-    return ratio(np.stack(sums, axis=-1))
+    """A score of counts tp, gold and pred, of shape (…, 3 E): the mean over E entities, or one."""
+    average, _, kind = name.rpartition("_")
+    right, gold, pred = np.moveaxis(parts.reshape(*parts.shape[:-1], -1, 3), -1, 0)
+    hits, of_gold, of_pred = _PARTS[kind]
+    scores = ratio(np.stack([hits * right, of_gold * gold + of_pred * pred], -1))
+    if published:
+        scores = np.where(np.isnan(scores), (pred > 0) & (kind == "recall"), scores)
+    elif average == "macro":
+        scores = np.where(gold > 0, scores, np.nan)
+    return ratio(shares(scores).sum(axis=-2))
 
 
 # Of an entity, and the micro and macro averages.
-SCORES = {
-    prefix + name: partial(mean_score if prefix == "macro_" else entity_score, name)
-    for prefix in ("", "micro_", "macro_")
-    for name in _PARTS
-}
-PUBLISHED_SCORES = {name: partial(score, published=True) for name, score in SCORES.items()}
+_NAMES = [name for name, entry in DECLARED.items() if entry["family"] == "entities"]
+SCORES = {name: partial(entity_score, name) for name in _NAMES}
+PUBLISHED_SCORES = {name: partial(entity_score, name, published=True) for name in _NAMES}

@@ -111,15 +111,13 @@ def _cells(value: str) -> Counter[str]:
     table = loaded(value)
     if not isinstance(table, list):
         table = [_CELL.split(line) for line in value.split("\n")]
-    table = [list(row.values()) if isinstance(row, dict) else row for row in table[:_MOST]]
-    rows = [row if isinstance(row, list) else [row] for row in table]
+    rows = [as_texts([*row.values()] if isinstance(row, dict) else row) for row in table[:_MOST]]
     # A rule between head and body, as Markdown has it, is no row of cells.
-    rows = [row for row in rows if any(str(cell).strip(" -:|") for cell in row)]
+    rows = [row for row in rows if any(cell.strip(" -:|") for cell in row)]
     cells = (
-        (number, text.normalise(str(cell), LADDER_STEPS))
+        (number, text.normalise(cell, LADDER_STEPS))
         for number, row in enumerate(rows)
         for cell in row[:_MOST]
-        if cell is not None
     )
     return Counter(f"{number}:{cell}" for number, cell in cells if cell)
 

@@ -70,13 +70,9 @@ def character_edits(
 ) -> np.ndarray:
     """Edits, and code points of each gold text or of the longer one, shape (n, 2)."""
     edits = process.cpdist(golds, preds, scorer=Levenshtein.distance, dtype=np.int64, workers=1)
-    sizes = _lengths(golds)
-    sizes = np.maximum(sizes, _lengths(preds)) if of_longer else sizes
-    return np.column_stack([edits, sizes]).astype(float)
-
-
-def _lengths(texts: Sequence[str]) -> np.ndarray:
-    return np.fromiter(map(len, texts), dtype=np.int64)
+    sizes = [np.fromiter(map(len, side), dtype=np.int64) for side in (golds, preds)]
+    total = np.maximum(*sizes) if of_longer else sizes[0]
+    return np.column_stack([edits, total]).astype(float)
 
 
 def edits_of_words(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:

@@ -79,13 +79,7 @@ class TreePair:
     """
 
     def __init__(self, gold: Tree, pred: Tree) -> None:
-        flats = self.gold, self.pred = Flat(gold), Flat(pred)
-        self.gold_cost, self.pred_cost = (_cost(flat.depth) for flat in flats)
-        numbers: dict[str, int] = {}
-        self.gold_label, self.pred_label = (
-            np.array([numbers.setdefault(n.label, len(numbers)) for n in flat.nodes], np.int32)
-            for flat in flats
-        )
+        self.gold, self.pred = Flat(gold), Flat(pred)
 
     @cached_property
     def distance(self) -> float:
@@ -104,8 +98,9 @@ class TreePair:
         that a form against an empty form has 0. The share is in [0, 1], and undefined where there
         is nothing to compare: both are empty, or both the same bare root.
         """
-        start = int(np.array_equal(self.gold_label[:1], self.pred_label[:1]))
-        weight = float(self.gold_cost[start:].sum() + self.pred_cost[start:].sum())
+        roots = [[root.label for root in flat.nodes[:1]] for flat in (self.gold, self.pred)]
+        start = int(roots[0] == roots[1])
+        weight = sum(float(_cost(flat.depth[start:]).sum()) for flat in (self.gold, self.pred))
         left_alone = weight - self.distance
         # No node costs less than 1 / (1 + MAX_LEVELS): a cost far below that is rounding.
         return (left_alone if left_alone > 1e-6 else 0.0, weight)
@@ -137,7 +132,8 @@ class TreePair:
                 edits.append(self._edit("inserted", None, added.popleft()))
             other, op = partner if partner >= 0 else moves.get(index), "deleted"
             if partner >= 0:
-                op = "kept" if self.gold_label[index] == self.pred_label[partner] else "renamed"
+                same = self.gold.nodes[index].label == self.pred.nodes[partner].label
+                op = "kept" if same else "renamed"
             elif other is not None:
                 above, below = self.gold.parent[index], self.pred.parent[other]
                 op = "reordered" if above >= 0 and partners[above] == below >= 0 else "moved"
@@ -167,12 +163,12 @@ class TreePair:
             problem = f"trees of {sizes[0]:,} and {sizes[1]:,} nodes are too large to compare"
             remedy = "leave the document unscored; a form has some hundred nodes"
             raise DataBroken(problem, remedy=remedy)
-        values = (self.gold_label, self.gold_cost), (self.pred_label, self.pred_cost)
-        # Both trees in postorder, then the keyroots of each.
-        arrays = [
-            (left, label[order], flat.depth[order], cost[order])
-            for flat, (label, cost), (order, left, *_) in zip(flats, values, view, strict=True)
-        ]
+        # Both trees in postorder, labels as numbers, then the keyroots of each.
+        arrays, numbers = [], dict[str, int]()
+        for flat, (order, left, *_) in zip(flats, view, strict=True):
+            label = [numbers.setdefault(flat.nodes[n].label, len(numbers)) for n in order.tolist()]
+            depth = flat.depth[order]
+            arrays.append((left, np.array(label, dtype=np.int32), depth, _cost(depth)))
         arrays += [roots for _, _, roots, _ in view]
         # The cost of a renaming, by the sum of the two depths. Two siblings that changed places are
         # one move rather than two renamings, which cost as much: so little more for a renaming

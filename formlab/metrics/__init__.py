@@ -146,9 +146,9 @@ class Metric:
 
     def needs(self, unit: str, mode: str | None = None) -> Need | None:
         """What the metric needs of a unit of this kind in a mode; None if nothing."""
-        if self.need is None or unit not in self.need.units:
-            return None
-        return self.need if self.need.published or mode != "official" else None
+        need = self.need
+        is_held = need and unit in need.units and (need.published or mode != "official")
+        return need if is_held else None
 
     def score_in(self, mode: str | None) -> Callable[[np.ndarray], np.ndarray]:
         """The score as a mode defines it."""

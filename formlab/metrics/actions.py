@@ -306,15 +306,13 @@ def episodes(
     ]
     done = [v.placed if v.submitted is None else v.submitted for v in verdicts]
     first = np.cumsum([0, *sizes[:-1]])
-    value, entered = (
-        np.add.reduceat(np.array(of, dtype=float), first) / sizes for of in (values, done)
-    )
+    both = np.array([values, done], dtype=float)
+    value, entered = np.add.reduceat(both, first, axis=1) / sizes
     click = ratio(np.add.reduceat(parts["click_accuracy"], first))
-    was_sent = np.nan if sent is None else np.array(sent, dtype=float)
     scores = {
         "episodic_click": click,
         "episodic_value": value,
         "form_completed": (entered == 1).astype(float),
-        "task_score": np.nanmean([entered, click], axis=0) * was_sent,
+        "task_score": np.nanmean([entered, click], axis=0) * (np.nan if sent is None else sent),
     }
     return {name: shares(score) for name, score in scores.items()}

@@ -15,7 +15,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -120,10 +119,9 @@ def changes(gold: Any, pred: Any, *, official: bool = False) -> int:
 
 def _list_changes(gold: list[Any], pred: list[Any], *, official: bool) -> int:
     keys = [[json.dumps(item, sort_keys=True) for item in side] for side in (gold, pred)]
-    items = dict(zip(chain(*keys), chain(gold, pred), strict=True))
     ours, theirs = map(Counter, keys)
     # What has no equal in the other list.
-    rest = [[items[key] for key in left.elements()] for left in (ours - theirs, theirs - ours)]
+    rest = [[json.loads(key) for key in left.elements()] for left in (ours - theirs, theirs - ours)]
     # A changed plain item is one taken out and one put in: nothing tells which was which.
     total = sum(_leaves(item) for side in rest for item in side)
     ours, theirs = ([item for item in side if isinstance(item, dict | list)] for side in rest)

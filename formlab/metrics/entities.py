@@ -46,7 +46,7 @@ _DATES = [re.compile(pattern, re.IGNORECASE) for pattern in WORDS["dates"]["publ
 _PLAIN = re.compile(r"\$? ?(?:[0-9]+|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]{1,2})?")
 Day = datetime.date | None
 # Items of gold and prediction that agree, and the credit for it.
-_Pairs = list[tuple[int, int, float]]
+_Pairs = dict[tuple[int, int], float]
 
 
 def published_date(value: str) -> Day:
@@ -168,6 +168,8 @@ class _Item(NamedTuple):
     order: str | None
     parts: list[str]
     values: dict[str, str]
+    # All that it holds, as two equal predictions must.
+    held: tuple[list[Any], ...]
 
 
 def match_entities(
@@ -177,20 +179,22 @@ def match_entities(
     # Only of the gold may several values be right.
     none = pl.lit(None, LEAVES["accepted"])
     claims = _grouped(pred.drop_nulls("value").with_columns(accepted=none))
-    pairs: _Pairs = []
-    late: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int, float]] = []
+    forgiven: set[int] = set()
     for group, items in _grouped(gold).items():
         agreeing = _agreeing(items, claims[group], matches, mode)
         if mode == "official":
-            # The first prediction of each gold item.
-            first = {pair[0]: pair for pair in sorted(agreeing, reverse=True)}
-            taken = {pair[1] for pair in first.values()}
-            late += [(p, first[g][1]) for g, p, _ in agreeing if p not in taken]
-            pairs += first.values()
+            # The first prediction of each gold item; what comes too late and equals it is forgiven.
+            first = dict(sorted(agreeing, reverse=True))
+            held = {item.number: item.held for item in claims[group]}
+            late = ((g, p) for g, p in agreeing if p not in first.values())
+            forgiven |= {p for g, p in late if held[p] == held[first[g]]}
+            pairs += ((*pair, 1.0) for pair in first.items())
         else:
             pairs += _best(agreeing)
     columns = schema("gold:int pred:int credit:number")
-    return Matching(pl.DataFrame(sorted(pairs), columns, orient="row"), _equal(pred, late))
+    frame = pl.DataFrame(sorted(pairs), columns, orient="row")
+    return Matching(frame, np.array(sorted(forgiven), dtype=np.int64))
 
 
 def _grouped(leaves: pl.DataFrame) -> dict[tuple[str, str, bool], list[_Item]]:
@@ -198,17 +202,16 @@ def _grouped(leaves: pl.DataFrame) -> dict[tuple[str, str, bool], list[_Item]]:
     groups = defaultdict[tuple[str, str, bool], list[_Item]](list)
     keys = {"alone": pl.col("component").is_null(), "number": "item", "written": "order"}
     items = leaves.group_by("doc", "name", maintain_order=True, **keys)
-    items = items.agg("component", "value", pl.col("accepted").explode())
-    for doc, name, alone, number, order, parts, values, accepted in items.iter_rows():
-        if alone:
-            forms = (form for form in values + accepted if form is not None)
-            found = [_Item(number, order, [name], {name: form}) for form in forms]
-        else:
+    items = items.agg("component", "value", "identity", pl.col("accepted").explode())
+    for doc, name, alone, number, order, parts, values, identities, accepted in items.iter_rows():
+        steps = [name] if alone else parts
+        forms = [[form] for form in values + accepted] if alone else [values]
+        for form in forms:
             # A part without a value is there, and is not compared.
-            pairs = zip(parts, values, strict=True)
-            held = {part: value for part, value in pairs if value is not None}
-            found = [_Item(number, order, parts, held)]
-        groups[doc, name, alone] += found
+            pairs = zip(steps, form, strict=True)
+            stated = {part: value for part, value in pairs if value is not None}
+            item = _Item(number, order, steps, stated, (parts, values, identities))
+            groups[doc, name, alone].append(item)
     return groups
 
 
@@ -231,34 +234,21 @@ def _agreeing(
         agreed.update(
             (at, place) for at, gold in ours for place, pred in theirs if compare.same(gold, pred)
         )
-    pairs: dict[tuple[int, int], float] = {}
+    pairs: _Pairs = {}
     for (at, place), count in agreed.items():
         gold, pred = golds[at], preds[place]
         if mode != "official":
             pairs[gold.number, pred.number] = 2 * count / (len(gold.parts) + len(pred.parts))
         elif count == len(gold.values) and gold.parts == pred.parts:
             pairs[gold.number, pred.number] = 1.0
-    return [(*pair, credit) for pair, credit in pairs.items()]
+    return pairs
 
 
-def _best(agreeing: _Pairs) -> _Pairs:
+def _best(agreeing: _Pairs) -> list[tuple[int, int, float]]:
     """One prediction a gold item at most, and the other way round, with the most credit in all."""
-    if len(agreeing) < 2:
-        return agreeing
-    *sides, credits = zip(*agreeing, strict=True)
-    (golds, rows), (preds, columns) = (np.unique(side, return_inverse=True) for side in sides)
-    table = np.zeros((len(golds), len(preds)))
-    table[rows, columns] = credits
-    return [(golds[i].item(), preds[j].item(), table[i, j].item()) for i, j in assign(table)]
-
-
-def _equal(pred: pl.DataFrame, late: list[tuple[int, int]]) -> np.ndarray:
-    """Items that came too late for a gold item and equal the one that it took in all they hold."""
-    some = pred.filter(pl.col("item").is_in([item for pair in late for item in pair]))
-    held = some.group_by("item").agg(pl.struct("component", "value", "identity"))
-    contents = dict(held.iter_rows())
-    equal = {item for item, taken in late if contents[item] == contents[taken]}
-    return np.array(sorted(equal), dtype=np.int64)
+    golds, preds = (sorted({pair[side] for pair in agreeing}) for side in (0, 1))
+    table = np.array([[agreeing.get((g, p), 0.0) for p in preds] for g in golds], ndmin=2)
+    return [(golds[i], preds[j], table[i, j].item()) for i, j in assign(table)]
 
 
 # How often each score counts what is right, in the gold and predicted: so much above, by so much.

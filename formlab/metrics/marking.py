@@ -24,13 +24,11 @@ import numpy as np
 from formlab import text
 from formlab.metrics import assign, f1_tallies
 from formlab.metrics.counts import loaded
-from formlab.text.normalise import LADDER_STEPS, as_texts
+from formlab.text.normalise import LADDER_STEPS, WORDS, as_texts
 
 # The one mark of a field that is a single box.
 TICK = "\u2611"
-_EMPTY = {"", "none", "null", "n/a", "unmarked", "not checked", "not selected", "not marked"}
-_EMPTY |= {"blank", "[]", "{}"}
-_TICKED = frozenset({"marked", "ticked", "filled", "crossed"})
+_EMPTY, _TICKED = (WORDS[name].split("|") for name in ("unmarked", "marked"))
 # What is printed beside the boxes of a question; nobody calls a box itself so.
 _WORDS = {"yes": "yes", "y": "yes", "no": "no", "n": "no"}
 _ANSWERS = _WORDS | {"true": "yes", "false": "no"}

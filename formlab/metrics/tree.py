@@ -18,7 +18,6 @@ from formlab.errors import DataBroken
 from formlab.trees import Flat, Node
 
 Tree = Node | None
-OPS = ("kept", "renamed", "deleted", "inserted", "moved", "reordered")
 # Two tables of this many numbers are held: 512 MiB.
 MAX_CELLS = 1 << 25
 # About a minute of work, which only trees hundreds of levels deep on both sides come near.
@@ -45,10 +44,10 @@ def tallies(pairs: Sequence[TreePair]) -> dict[str, np.ndarray]:
 class Edit(NamedTuple):
     """The fate of a node, whose path is null on the side it is not on.
 
-    `op` is one of `OPS`; `depth` is that of the gold node, or else of the predicted one.
+    `depth` is that of the gold node, or else of the predicted one.
     """
 
-    op: str
+    op: str  # Kept, renamed, deleted, inserted, moved or reordered.
     gold_path: str | None
     pred_path: str | None
     label: str

@@ -221,18 +221,18 @@ def _agreeing(
     """The pairs of items of which so many parts agree that they earn something."""
     agreed: Counter[tuple[int, int]] = Counter()
     for name in dict.fromkeys(name for item in golds for name in item.values):
-        compare = comparator(matches.get(name), mode)
+        read, same = comparator(matches.get(name), mode)
         # All items of a document have one order of day and month.
         ours, theirs = (
             [
-                (place, compare.read(item.values[name], golds[0].order))
+                (place, read(item.values[name], golds[0].order))
                 for place, item in enumerate(side)
                 if name in item.values
             ]
             for side in (golds, preds)
         )
         agreed.update(
-            (at, place) for at, gold in ours for place, pred in theirs if compare.same(gold, pred)
+            (at, place) for at, gold in ours for place, pred in theirs if same(gold, pred)
         )
     pairs: _Pairs = {}
     for (at, place), count in agreed.items():
@@ -247,7 +247,9 @@ def _agreeing(
 def _best(agreeing: _Pairs) -> list[tuple[int, int, float]]:
     """One prediction a gold item at most, and the other way round, with the most credit in all."""
     golds, preds = (sorted({pair[side] for pair in agreeing}) for side in (0, 1))
-    table = np.array([[agreeing.get((g, p), 0.0) for p in preds] for g in golds], ndmin=2)
+    table = np.zeros((len(golds), len(preds)))
+    for (gold, pred), credit in agreeing.items():
+        table[golds.index(gold), preds.index(pred)] = credit
     return [(golds[i], preds[j], table[i, j].item()) for i, j in assign(table)]
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple
@@ -48,8 +49,8 @@ def ratio(tallies: np.ndarray) -> np.ndarray:
 
 
 def shares(values: np.ndarray) -> np.ndarray:
-    """Each value out of 1, and 0 of 0 (undefined) where it is NaN, shape (n, 2)."""
-    return np.stack([np.nan_to_num(values), ~np.isnan(values)], axis=1)
+    """Each value out of 1, and 0 of 0 (undefined) where it is NaN, shape (…, 2)."""
+    return np.stack([np.nan_to_num(values), ~np.isnan(values)], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -145,9 +146,9 @@ class Metric:
 
     def needs(self, unit: str, mode: str | None = None) -> Need | None:
         """What the metric needs of a unit of this kind in a mode; None if nothing."""
-        if self.need is None or unit not in self.need.units:
-            return None
-        return self.need if self.need.published or mode != "official" else None
+        need = self.need
+        is_held = need and unit in need.units and (need.published or mode != "official")
+        return need if is_held else None
 
     def score_in(self, mode: str | None) -> Callable[[np.ndarray], np.ndarray]:
         """The score as a mode defines it."""
@@ -161,10 +162,9 @@ class Metric:
         """The tally of one pair of texts; a TypeError for a metric that only a scorer can count."""
         if self.tallies is None:
             raise TypeError(f"{self.name} is counted by a scorer, from more than two texts")
-        pair = ([gold], [pred])
-        if self.view in LADDER:
-            pair = ([getattr(ladder(gold, pred), self.view)],)
-        return Tally(tuple(self.tallies(*pair)[0].tolist()), self.score, self.unit_score)
+        is_rung = self.view in LADDER
+        columns = [[getattr(ladder(gold, pred), self.view)]] if is_rung else [[gold], [pred]]
+        return Tally(tuple(self.tallies(*columns)[0].tolist()), self.score, self.unit_score)
 
 
 def f1_tallies(name: str, right: np.ndarray, predicted: np.ndarray, gold: np.ndarray) -> dict:
@@ -176,16 +176,12 @@ def f1_tallies(name: str, right: np.ndarray, predicted: np.ndarray, gold: np.nda
 
 def assign(gain: np.ndarray, *, least: float | None = 0.0) -> list[tuple[int, int]]:
     """Rows and columns paired one to one such that the pairs gain most in all, by row."""
-    if not gain.size:
-        return []
     # What gains less than `least`, or nothing, is no pair and pulls none apart; None asks for all.
     if least is not None:
         gain = np.where(gain >= least, gain, 0.0)
-    rows, columns = scipy.optimize.linear_sum_assignment(gain, maximize=True)
-    if least is not None:
-        is_pair = gain[rows, columns] > 0
-        rows, columns = rows[is_pair], columns[is_pair]
-    return list(zip(rows.tolist(), columns.tolist(), strict=True))
+    sides = scipy.optimize.linear_sum_assignment(gain, maximize=True)
+    pairs = zip(*(side.tolist() for side in sides), strict=True)
+    return [pair for pair in pairs if least is None or gain[pair] > 0]
 
 
 class _Builtin(dict[str, Metric]):
@@ -197,7 +193,7 @@ class _Builtin(dict[str, Metric]):
             function = resolve_name(f"{__name__}.{entry[key]}")
             entry[key] = function[name] if isinstance(function, dict) else function
         if "tallies" in entry:
-            entry["tallies"] = _counted(entry["tallies"], name)
+            entry["tallies"] = partial(_tallies, name, entry["tallies"])
         if "need" in entry:
             entry["need"] = Need(**entry["need"])
         if entry.get("high") == np.inf:
@@ -205,17 +201,13 @@ class _Builtin(dict[str, Metric]):
         return self.setdefault(name, Metric(name=name, **entry))
 
 
-def _counted(function: Callable[..., Any], name: str) -> Callable[..., np.ndarray]:
+def _tallies(name: str, function: Callable[..., Any], *columns: Any) -> np.ndarray:
     """The tallies of one metric by a function of that metric alone or of several by name."""
-
-    def tallies(*columns: Any) -> np.ndarray:
-        sizes = [len(column) for column in columns]
-        if len(set(sizes)) > 1:
-            raise ValueError(f"{sizes[0]} gold and {sizes[1]} predicted texts: must be as many")
-        counts = function(*columns)
-        return counts[name] if isinstance(counts, dict) else counts
-
-    return tallies
+    sizes = [len(column) for column in columns]
+    if len(set(sizes)) > 1:
+        raise ValueError(f"{sizes[0]} gold and {sizes[1]} predicted texts: must be as many")
+    counts = function(*columns)
+    return counts[name] if isinstance(counts, dict) else counts
 
 
 BUILTIN = _Builtin()

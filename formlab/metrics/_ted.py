@@ -50,23 +50,16 @@ def _fill(i0, j0, gold, pred, swap, subtree, table):  # pragma: no cover
 
 
 @njit(cache=True)
-def subtrees(gold, pred, roots_a, roots_b, swap):  # pragma: no cover
-    """The cost of the cheapest edit of each subtree into each, and a table to fill again."""
+def mapping(gold, pred, roots_a, roots_b, swap):  # pragma: no cover
+    """For each gold node the one it becomes under a cheapest edit, -1 if it is deleted."""
     # The roots are the nodes that open a leftmost path of their own (the keyroots), in order.
     subtree = np.empty((len(gold[0]), len(pred[0])))
     table = np.empty((len(gold[0]) + 1, len(pred[0]) + 1))
     for i0 in roots_a:
         for j0 in roots_b:
             _fill(i0, j0, gold, pred, swap, subtree, table)
-    return subtree, table
-
-
-@njit(cache=True)
-def mapping(gold, pred, roots_a, roots_b, swap):  # pragma: no cover
-    """For each gold node the one it becomes under a cheapest edit, -1 if it is deleted."""
     # Of edits that cost the same, one that pairs two nodes goes before one that deletes, and that
     # before one that inserts. One table is held: it is filled again for each pair of subtrees.
-    subtree, table = subtrees(gold, pred, roots_a, roots_b, swap)
     left_a, label_a, depth_a, cost_a = gold
     left_b, label_b, depth_b, _ = pred
     partner = np.full(len(left_a), -1, dtype=np.int32)

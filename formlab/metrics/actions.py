@@ -19,10 +19,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from formlab import text
-from formlab.metrics import assign, shares
+from formlab.metrics import assign, ratio, shares
 from formlab.metrics.text import bleu_statistics, sentence_bleu
 
 # Clicking one of these enters its value; the rest must be typed or chosen.
@@ -105,10 +104,7 @@ def nearest(points: Any, boxes: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     page, x, y = np.asarray(points, dtype=float).reshape(-1, 3).T[..., None]
     other, x0, y0, x1, y1 = np.asarray(boxes, dtype=float).reshape(-1, 5).T
-    across, along = (
-        np.maximum(np.maximum(*sides), 0) for sides in ((x0 - x, x - x1), (y0 - y, y - y1))
-    )
-    gaps = np.hypot(across, along)
+    gaps = np.hypot(x - np.clip(x, x0, x1), y - np.clip(y, y0, y1))
     gaps[(~np.isnan(page) & (page != other)) | np.isnan(gaps)] = np.inf
     least = gaps.min(axis=1, initial=np.inf)
     if not gaps.size:
@@ -155,12 +151,13 @@ class Filled:
         self.same |= (self.gaps == 0) & ticked & bare[:, None]
         # A right value outweighs a right place and any likeness together: the text that a line
         # types tells more than where.
-        chosen = self._pair(4.0 * self.same + 2.0 * (self.gaps == 0) + self.alike)
+        worths = 4.0 * self.same + 2.0 * (self.gaps == 0) + self.alike
+        chosen = {value: line for line, value in assign(worths)}
         texts = self._most_alike(chosen) if self.exact else {}
         for value, line in texts.items():
-            if chosen[value] < 0 and line not in chosen:
-                chosen[value] = line
-        unmatched = sorted(set(range(len(self.lines))) - set(chosen))
+            if line is not None and line not in chosen.values():
+                chosen.setdefault(value, line)
+        unmatched = sorted({*range(len(self.lines))} - {*chosen.values()})
         readable = self.output if self.exact else text.normalise(self.output)
         verdicts, start = [], 0
         for want in self.fields:
@@ -170,7 +167,7 @@ class Filled:
                 verdict.made = sum(self.lines[n].count for n in verdict.lines if n in unmatched)
             elif start in texts:
                 line = texts[start]
-                verdict.text = self.lines[line].value if line >= 0 else None
+                verdict.text = None if line is None else self.lines[line].value
             ways = [(item.value,) for item in want.items]
             ways = ways if len(ways) > 1 else [(want.value, *want.accepted)]
             verdict.found = verdict.right or all(self._stands(way, readable) for way in ways)
@@ -198,35 +195,26 @@ class Filled:
         is_long = np.array([want.kind == DESCRIPTION for want, _ in self.values], dtype=bool)
         return same | (close & is_long), np.where(close, alike, 0.0)
 
-    def _pair(self, weights: np.ndarray) -> list[int]:
-        """The line that is meant for each value, one to one; -1 for none."""
-        lines = {value: line for line, value in assign(weights)}
-        return [lines.get(value, -1) for value in range(weights.shape[1])]
-
-    def _most_alike(self, chosen: list[int]) -> dict[int, int]:
-        """The line with the text of each description, -1 for none, by the best sum of BLEU."""
-        wants, lines = [want for want, _ in self.values], self.lines
+    def _most_alike(self, chosen: Mapping[int, int]) -> dict[int, int | None]:
+        """The line with the text of each description, None for none, by the best sum of BLEU."""
+        wants = [want for want, _ in self.values]
         long = [number for number, want in enumerate(wants) if want.kind == DESCRIPTION]
-        typed = self._pair(4.0 * self.same + self.alike)
-        taken = {line for number, line in enumerate(typed) if number not in long}
-        free = [line for line in range(len(lines)) if line not in taken]
-        if not (long and free):
-            return dict.fromkeys(long, -1)
+        typed = assign(4.0 * self.same + self.alike)
+        taken = {line for line, number in typed if number not in long}
+        free = [line for line in range(len(self.lines)) if line not in taken]
         golds = [_typed(wants[number]) for _ in free for number in long]
-        preds = [lines[line].value for line in free for _ in long]
+        preds = [self.lines[line].value for line in free for _ in long]
         scores = np.nan_to_num(sentence_bleu(bleu_statistics(golds, preds)))
-        best = self._pair(scores.reshape(len(free), len(long)))
-        found = [free[line] if line >= 0 else -1 for line in best]
-        idle = set(free) - set(found)
-        return {
-            number: line if line >= 0 else chosen[number] if chosen[number] in idle else -1
-            for number, line in zip(long, found, strict=True)
-        }
+        pairs = assign(scores.reshape(len(free), len(long)))
+        best = {long[number]: free[line] for line, number in pairs}
+        idle = {*free} - {*best.values()}
+        clicked = {n: line for n, line in chosen.items() if n in long and line in idle}
+        return dict.fromkeys(long) | clicked | best
 
-    def _verdict(self, want: GoldField, places: range, chosen: list[int]) -> FieldVerdict:
-        """The verdict on a field from the line of each of its values, -1 for none."""
+    def _verdict(self, want: GoldField, places: range, chosen: Mapping[int, int]) -> FieldVerdict:
+        """The verdict on a field from the line of each of its values, if there is one."""
         has_boxes, lines = all(item.boxes for item in want.items), self.lines
-        made = [(chosen[place], place) for place in places if chosen[place] >= 0]
+        made = [(chosen[place], place) for place in places if place in chosen]
         hits = [pair for pair in made if self.gaps[pair] == 0]
         right = [pair for pair in made if self.same[pair]]
         clicks = [line for line, _ in hits if lines[line].clicks]
@@ -317,17 +305,14 @@ def episodes(
         for want, verdict, score in zip(fields, verdicts, bleu, strict=True)
     ]
     done = [v.placed if v.submitted is None else v.submitted for v in verdicts]
-    hits, total = parts["click_accuracy"].T
-    rows = {"form": np.repeat(np.arange(len(sizes)), sizes), "hits": hits, "total": total}
-    rows = pl.DataFrame(rows | {"value": [*map(float, values)], "done": [*map(float, done)]})
-    click = pl.col("hits").sum() / pl.col("total").sum()
-    scores = rows.group_by("form", maintain_order=True).agg(
-        episodic_click=click,
-        episodic_value=pl.col("value").mean(),
-        form_completed=pl.col("done").min(),
-        task_score=pl.mean_horizontal(pl.col("done").mean(), click.fill_nan(None)),
-    )
-    was_sent = [math.nan] * len(sizes) if sent is None else [*map(float, sent)]
-    was_sent = pl.Series(was_sent, dtype=pl.Float64)
-    scores = scores.drop("form").with_columns(pl.col("task_score") * was_sent)
-    return {score.name: shares(score.to_numpy()) for score in scores}
+    first = np.cumsum([0, *sizes[:-1]])
+    both = np.array([values, done], dtype=float)
+    value, entered = np.add.reduceat(both, first, axis=1) / sizes
+    click = ratio(np.add.reduceat(parts["click_accuracy"], first))
+    scores = {
+        "episodic_click": click,
+        "episodic_value": value,
+        "form_completed": (entered == 1).astype(float),
+        "task_score": np.nanmean([entered, click], axis=0) * (np.nan if sent is None else sent),
+    }
+    return {name: shares(score) for name, score in scores.items()}

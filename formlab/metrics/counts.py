@@ -14,7 +14,7 @@ changes are fewest. The published tool pairs the rest greedily, so it can count 
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -33,8 +33,8 @@ SHARES = {
     "truncated_answers": ("truncated",),
     "failed_calls": ("api_error",),
 }
-# JSON deeper or longer than any form, shallower than Python's stack; more counts as all changed.
-_DEEPEST, _MOST_ITEMS = 200, 300
+# Lists longer than any form's count as all changed, as does JSON deeper than Python's stack.
+_MOST_ITEMS = 300
 
 
 def right_tallies(passed: Sequence[bool | None]) -> np.ndarray:
@@ -80,82 +80,71 @@ def match_tallies(
     return parts
 
 
-def answer_tallies(statuses: Sequence[str], name: str) -> np.ndarray:
+def answer_tallies(statuses: Sequence[str]) -> dict[str, np.ndarray]:
     """Whether each answer counts for a share, of one answer; 0 of 0 where nothing was asked."""
-    hits = [status in SHARES[name] for status in statuses]
     answered = [status not in ("missing", "unscored") for status in statuses]
-    return np.array([hits, answered], dtype=float).T
+    hits = {name: [status in counted for status in statuses] for name, counted in SHARES.items()}
+    return {name: np.array([hits[name], answered], dtype=float).T for name in SHARES}
 
 
 def _leaves(value: Any) -> int:
     """How many leaves a JSON value has; an empty object or list has none."""
-    count, stack = 0, [value]
-    while stack:
-        item = stack.pop()
+    items = [value]
+    # The list grows while it is gone through.
+    for item in items:
         if isinstance(item, dict | list):
-            stack += item.values() if isinstance(item, dict) else item
-        else:
-            count += 1
-    return count
+            items += item.values() if isinstance(item, dict) else item
+    return sum(not isinstance(item, dict | list) for item in items)
 
 
-def changes(gold: Any, pred: Any, *, official: bool = False, depth: int = 0) -> int:
+def changes(gold: Any, pred: Any, *, official: bool = False) -> int:
     """How many leaves have to be added, deleted or changed to get from `pred` to `gold`."""
-    if depth > _DEEPEST:
-        return _leaves(gold) + _leaves(pred)
     if isinstance(gold, dict) and isinstance(pred, dict):
         return sum(
-            changes(gold[key], pred[key], official=official, depth=depth + 1)
+            changes(gold[key], pred[key], official=official)
             if key in gold and key in pred
             else _leaves(gold[key] if key in gold else pred[key])
             for key in gold.keys() | pred.keys()
         )
     if isinstance(gold, list) and isinstance(pred, list):
-        return _list_changes(gold, pred, official=official, depth=depth)
+        return _list_changes(gold, pred, official=official)
     # In JSON true is not 1, though in Python it is.
-    if gold == pred and isinstance(gold, bool) == isinstance(pred, bool):
-        return 0
+    is_same = gold == pred and isinstance(gold, bool) == isinstance(pred, bool)
     # The published tool counts no leaf of null, and so no change where it was filled in.
-    if official and gold is None:
+    if is_same or (official and gold is None):
         return 0
     # Another type counts as one change per leaf of the truth, an empty one as one.
     return max(_leaves(gold), 1)
 
 
-def _list_changes(gold: list[Any], pred: list[Any], *, official: bool, depth: int) -> int:
-    keys = [list(map(_key, items)) for items in (gold, pred)]
-    items = dict(zip(chain(*keys), chain(gold, pred), strict=True))
+def _list_changes(gold: list[Any], pred: list[Any], *, official: bool) -> int:
+    keys = [[json.dumps(item, sort_keys=True) for item in side] for side in (gold, pred)]
     ours, theirs = map(Counter, keys)
     # What has no equal in the other list.
-    rest = [[items[key] for key in left.elements()] for left in (ours - theirs, theirs - ours)]
+    rest = [[json.loads(key) for key in left.elements()] for left in (ours - theirs, theirs - ours)]
     # A changed plain item is one taken out and one put in: nothing tells which was which.
     total = sum(_leaves(item) for side in rest for item in side)
     ours, theirs = ([item for item in side if isinstance(item, dict | list)] for side in rest)
     if not ours or not theirs or max(len(ours), len(theirs)) > _MOST_ITEMS:
         return total
-    how = {"official": official, "depth": depth + 1}
-    cost = [[changes(first, second, **how) for second in theirs] for first in ours]
+    cost = [[changes(item, other, official=official) for other in theirs] for item in ours]
     # What is saved by changing an item into another instead of taking it out.
     alone = np.add.outer([_leaves(item) for item in ours], [_leaves(item) for item in theirs])
     saved = np.maximum(alone - np.array(cost), 0)
     return total - sum(int(saved[pair]) for pair in assign(saved))
 
 
-def _key(item: Any) -> str:
-    try:
-        return json.dumps(item, sort_keys=True, default=str)
-    except RecursionError:
-        return f"too deep {id(item)}"
-
-
 def json_tallies(
     golds: Iterable[str], preds: Iterable[str], *, official: bool = False
 ) -> np.ndarray:
     """Leaves of the truth that survive (never below 0) of all; what is no JSON changes all."""
-    pairs = [(loaded(gold), loaded(pred)) for gold, pred in zip(golds, preds, strict=True)]
-    totals = np.array([_leaves(gold) for gold, _ in pairs], dtype=float)
-    lost = np.array([changes(*pair, official=official) for pair in pairs], dtype=float)
-    return np.stack([np.maximum(totals - lost, 0), totals], axis=1)
+    rows = []
+    for gold, pred in zip(map(loaded, golds), map(loaded, preds), strict=True):
+        total = lost = _leaves(gold)
+        with suppress(RecursionError):
+            lost = changes(gold, pred, official=official)
+        rows.append((max(total - lost, 0), total))
+    return np.array(rows, dtype=float).reshape(-1, 2)
 
 
 def loaded(text: str) -> Any:

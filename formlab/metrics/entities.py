@@ -17,7 +17,7 @@ to find and something was predicted.
 import datetime
 import operator
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ import polars as pl
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
-from formlab.metrics import assign, ratio
+from formlab.metrics import DECLARED, assign, ratio, shares
 from formlab.tables import schema
 from formlab.text.normalise import WORDS
 from formlab.text.values import MONTHS, date_readings, day_of
@@ -46,7 +46,7 @@ _DATES = [re.compile(pattern, re.IGNORECASE) for pattern in WORDS["dates"]["publ
 _PLAIN = re.compile(r"\$? ?(?:[0-9]+|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]{1,2})?")
 Day = datetime.date | None
 # Items of gold and prediction that agree, and the credit for it.
-_Pairs = list[tuple[int, int, float]]
+_Pairs = dict[tuple[int, int], float]
 
 
 def published_date(value: str) -> Day:
@@ -168,99 +168,89 @@ class _Item(NamedTuple):
     order: str | None
     parts: list[str]
     values: dict[str, str]
+    # All that it holds, as two equal predictions must.
+    held: tuple[list[Any], ...]
 
 
 def match_entities(
     gold: pl.DataFrame, pred: pl.DataFrame, matches: Mapping[str, str], *, mode: str
 ) -> Matching:
     """Match the entities of any number of documents, in frames of leaves (`LEAVES`)."""
-    is_official = mode == "official"
     # Only of the gold may several values be right.
-    claims = _grouped(pred.drop_nulls("value").with_columns(accepted=None))
-    pairs: _Pairs = []
-    late: list[tuple[int, int]] = []
+    none = pl.lit(None, LEAVES["accepted"])
+    claims = _grouped(pred.drop_nulls("value").with_columns(accepted=none))
+    pairs: list[tuple[int, int, float]] = []
+    forgiven: set[int] = set()
     for group, items in _grouped(gold).items():
-        names = dict.fromkeys(name for item in items for name in item.values)
-        same = {name: comparator(matches.get(name), mode) for name in names}
-        agreeing = _agreeing(items, claims.get(group, []), same, is_official=is_official)
-        if is_official:
-            # The first prediction of each gold item.
-            first = {pair[0]: pair for pair in sorted(agreeing, reverse=True)}
-            taken = {pair[1] for pair in first.values()}
-            late += [(p, first[g][1]) for g, p, _ in agreeing if p not in taken]
-            pairs += first.values()
+        agreeing = _agreeing(items, claims[group], matches, mode)
+        if mode == "official":
+            # The first prediction of each gold item; what comes too late and equals it is forgiven.
+            first = dict(sorted(agreeing, reverse=True))
+            held = {item.number: item.held for item in claims[group]}
+            late = ((g, p) for g, p in agreeing if p not in first.values())
+            forgiven |= {p for g, p in late if held[p] == held[first[g]]}
+            pairs += ((*pair, 1.0) for pair in first.items())
         else:
             pairs += _best(agreeing)
     columns = schema("gold:int pred:int credit:number")
-    return Matching(pl.DataFrame(sorted(pairs), columns, orient="row"), _equal(pred, late))
+    frame = pl.DataFrame(sorted(pairs), columns, orient="row")
+    return Matching(frame, np.array(sorted(forgiven), dtype=np.int64))
 
 
 def _grouped(leaves: pl.DataFrame) -> dict[tuple[str, str, bool], list[_Item]]:
     """The items of each document and name, flat ones apart; of a flat one each of its forms."""
-    columns = ("doc", "name", "item", "component", "value", "order", "accepted")
-    groups: dict[tuple[str, str, bool], list[_Item]] = {}
-    items: dict[int, _Item] = {}
-    for doc, name, number, part, value, order, accepted in leaves.select(columns).iter_rows():
-        group = groups.setdefault((doc, name, part is None), [])
-        if part is None:
-            forms = [form for form in (value, *(accepted or ())) if form is not None]
-            group += [_Item(number, order, [name], {name: form}) for form in forms]
-            continue
-        if number not in items:
-            group.append(items.setdefault(number, _Item(number, order, [], {})))
-        items[number].parts.append(part)
-        # A part without a value is there, and is not compared.
-        if value is not None:
-            items[number].values[part] = value
+    groups = defaultdict[tuple[str, str, bool], list[_Item]](list)
+    keys = {"alone": pl.col("component").is_null(), "number": "item", "written": "order"}
+    items = leaves.group_by("doc", "name", maintain_order=True, **keys)
+    items = items.agg("component", "value", "identity", pl.col("accepted").explode())
+    for doc, name, alone, number, order, parts, values, identities, accepted in items.iter_rows():
+        steps = [name] if alone else parts
+        forms = [[form] for form in values + accepted] if alone else [values]
+        for form in forms:
+            # A part without a value is there, and is not compared.
+            pairs = zip(steps, form, strict=True)
+            stated = {part: value for part, value in pairs if value is not None}
+            item = _Item(number, order, steps, stated, (parts, values, identities))
+            groups[doc, name, alone].append(item)
     return groups
 
 
 def _agreeing(
-    golds: list[_Item], preds: list[_Item], same: Mapping[str, Compare], *, is_official: bool
+    golds: list[_Item], preds: list[_Item], matches: Mapping[str, str], mode: str
 ) -> _Pairs:
     """The pairs of items of which so many parts agree that they earn something."""
     agreed: Counter[tuple[int, int]] = Counter()
-    for name, compare in same.items():
+    for name in dict.fromkeys(name for item in golds for name in item.values):
+        read, same = comparator(matches.get(name), mode)
         # All items of a document have one order of day and month.
         ours, theirs = (
             [
-                (place, compare.read(item.values[name], golds[0].order))
+                (place, read(item.values[name], golds[0].order))
                 for place, item in enumerate(side)
                 if name in item.values
             ]
             for side in (golds, preds)
         )
         agreed.update(
-            (at, place) for at, gold in ours for place, pred in theirs if compare.same(gold, pred)
+            (at, place) for at, gold in ours for place, pred in theirs if same(gold, pred)
         )
-    pairs: dict[tuple[int, int], float] = {}
+    pairs: _Pairs = {}
     for (at, place), count in agreed.items():
         gold, pred = golds[at], preds[place]
-        if not is_official:
+        if mode != "official":
             pairs[gold.number, pred.number] = 2 * count / (len(gold.parts) + len(pred.parts))
         elif count == len(gold.values) and gold.parts == pred.parts:
             pairs[gold.number, pred.number] = 1.0
-    return [(*pair, credit) for pair, credit in pairs.items()]
+    return pairs
 
 
-def _best(agreeing: _Pairs) -> _Pairs:
+def _best(agreeing: _Pairs) -> list[tuple[int, int, float]]:
     """One prediction a gold item at most, and the other way round, with the most credit in all."""
-    if len(agreeing) < 2:
-        return agreeing
-    *sides, credits = zip(*agreeing, strict=True)
-    (golds, rows), (preds, columns) = (np.unique(side, return_inverse=True) for side in sides)
+    golds, preds = (sorted({pair[side] for pair in agreeing}) for side in (0, 1))
     table = np.zeros((len(golds), len(preds)))
-    table[rows, columns] = credits
-    return [(golds[i].item(), preds[j].item(), table[i, j].item()) for i, j in assign(table)]
-
-
-def _equal(pred: pl.DataFrame, late: list[tuple[int, int]]) -> np.ndarray:
-    """Items that came too late for a gold item and equal the one that it took in all they hold."""
-    some = pred.filter(pl.col("item").is_in([item for pair in late for item in pair]))
-    held = some.group_by("item").agg(pl.struct("component", "value", "identity"))
-    contents = dict(held.iter_rows())
-    equal = {item for item, taken in late if contents[item] == contents[taken]}
-    return np.array(sorted(equal), dtype=np.int64)
+    for (gold, pred), credit in agreeing.items():
+        table[golds.index(gold), preds.index(pred)] = credit
+    return [(golds[i], preds[j], table[i, j].item()) for i, j in assign(table)]
 
 
 # How often each score counts what is right, in the gold and predicted: so much above, by so much.
@@ -268,27 +258,19 @@ _PARTS = {"precision": (1, 0, 1), "recall": (1, 1, 0), "f1": (2, 1, 1)}
 
 
 def entity_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.ndarray:
-    """A score of counts tp, gold and pred, shape (…, 3): an array of shape (…)."""
-    right, gold, pred = np.moveaxis(parts, -1, 0)
-    hits, of_gold, of_pred = _PARTS[name]
-    score = ratio(np.stack([hits * right, of_gold * gold + of_pred * pred], -1))
-    undefined = ((pred > 0) & (name == "recall")).astype(float) if published else np.nan
-    return np.where(np.isnan(score), undefined, score)
-
-
-def mean_score(name: str, parts: np.ndarray, *, published: bool = False) -> np.ndarray:
-    """The mean of `entity_score` over E entities, from counts side by side, shape (…, 3 E)."""
-    counts = parts.reshape(*parts.shape[:-1], -1, 3)
-    values = entity_score(name, counts, published=published)
-    used = ~np.isnan(values) & ((counts[..., 1] > 0) | published)
-    sums = np.where(used, values, 0.0).sum(axis=-1), used.sum(axis=-1)
-    return ratio(np.stack(sums, axis=-1))
+    """A score of counts tp, gold and pred, of shape (…, 3 E): the mean over E entities, or one."""
+    average, _, kind = name.rpartition("_")
+    right, gold, pred = np.moveaxis(parts.reshape(*parts.shape[:-1], -1, 3), -1, 0)
+    hits, of_gold, of_pred = _PARTS[kind]
+    scores = ratio(np.stack([hits * right, of_gold * gold + of_pred * pred], -1))
+    if published:
+        scores = np.where(np.isnan(scores), (pred > 0) & (kind == "recall"), scores)
+    elif average == "macro":
+        scores = np.where(gold > 0, scores, np.nan)
+    return ratio(shares(scores).sum(axis=-2))
 
 
 # Of an entity, and the micro and macro averages.
-SCORES = {
-    prefix + name: partial(mean_score if prefix == "macro_" else entity_score, name)
-    for prefix in ("", "micro_", "macro_")
-    for name in _PARTS
-}
-PUBLISHED_SCORES = {name: partial(score, published=True) for name, score in SCORES.items()}
+_NAMES = [name for name, entry in DECLARED.items() if entry["family"] == "entities"]
+SCORES = {name: partial(entity_score, name) for name in _NAMES}
+PUBLISHED_SCORES = {name: partial(entity_score, name, published=True) for name in _NAMES}

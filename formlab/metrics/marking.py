@@ -24,13 +24,11 @@ import numpy as np
 from formlab import text
 from formlab.metrics import assign, f1_tallies
 from formlab.metrics.counts import loaded
-from formlab.text.normalise import LADDER_STEPS, as_texts
+from formlab.text.normalise import LADDER_STEPS, WORDS, as_texts
 
 # The one mark of a field that is a single box.
 TICK = "\u2611"
-_EMPTY = {"", "none", "null", "n/a", "unmarked", "not checked", "not selected", "not marked"}
-_EMPTY |= {"blank", "[]", "{}"}
-_TICKED = frozenset({"marked", "ticked", "filled", "crossed"})
+_EMPTY, _TICKED = (WORDS[name].split("|") for name in ("unmarked", "marked"))
 # What is printed beside the boxes of a question; nobody calls a box itself so.
 _WORDS = {"yes": "yes", "y": "yes", "no": "no", "n": "no"}
 _ANSWERS = _WORDS | {"true": "yes", "false": "no"}
@@ -111,15 +109,13 @@ def _cells(value: str) -> Counter[str]:
     table = loaded(value)
     if not isinstance(table, list):
         table = [_CELL.split(line) for line in value.split("\n")]
-    table = [list(row.values()) if isinstance(row, dict) else row for row in table[:_MOST]]
-    rows = [row if isinstance(row, list) else [row] for row in table]
+    rows = [as_texts([*row.values()] if isinstance(row, dict) else row) for row in table[:_MOST]]
     # A rule between head and body, as Markdown has it, is no row of cells.
-    rows = [row for row in rows if any(str(cell).strip(" -:|") for cell in row)]
+    rows = [row for row in rows if any(cell.strip(" -:|") for cell in row)]
     cells = (
-        (number, text.normalise(str(cell), LADDER_STEPS))
+        (number, text.normalise(cell, LADDER_STEPS))
         for number, row in enumerate(rows)
         for cell in row[:_MOST]
-        if cell is not None
     )
     return Counter(f"{number}:{cell}" for number, cell in cells if cell)
 

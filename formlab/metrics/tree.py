@@ -6,6 +6,7 @@ distance of each form out of 1, and the cost of the nodes left alone out of that
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from functools import cached_property
@@ -17,7 +18,6 @@ from formlab.errors import DataBroken
 from formlab.trees import Flat, Node
 
 Tree = Node | None
-OPS = ("kept", "renamed", "deleted", "inserted", "moved", "reordered")
 # Two tables of this many numbers are held: 512 MiB.
 MAX_CELLS = 1 << 25
 # About a minute of work, which only trees hundreds of levels deep on both sides come near.
@@ -44,10 +44,10 @@ def tallies(pairs: Sequence[TreePair]) -> dict[str, np.ndarray]:
 class Edit(NamedTuple):
     """The fate of a node, whose path is null on the side it is not on.
 
-    `op` is one of `OPS`; `depth` is that of the gold node, or else of the predicted one.
+    `depth` is that of the gold node, or else of the predicted one.
     """
 
-    op: str
+    op: str  # Kept, renamed, deleted, inserted, moved or reordered.
     gold_path: str | None
     pred_path: str | None
     label: str
@@ -73,22 +73,12 @@ class TreePair:
     >>> gold = Node("form", children=[Node("A", children=[Node("Name", "Ann")]), Node("B")])
     >>> pred = Node("form", children=[Node("A"), Node("B", children=[Node("Name", "Ann")])])
     >>> pair = TreePair(gold, pred)
-    >>> round(pair.distance, 3), [(edit.op, edit.label) for edit in pair.edits()]
+    >>> round(pair.distance, 3), [(edit.op, edit.label) for edit in pair.edits]
     (0.667, [('kept', 'form'), ('kept', 'A'), ('moved', 'Name'), ('kept', 'B')])
     """
 
     def __init__(self, gold: Tree, pred: Tree) -> None:
-        flats = self.gold, self.pred = Flat(gold), Flat(pred)
-        self.gold_cost, self.pred_cost = (_cost(flat.depth) for flat in flats)
-        deepest = sum(int(flat.depth.max(initial=0)) for flat in flats)
-        # The cost of a renaming, by the sum of the two depths.
-        self.swap = _cost(np.arange(deepest + 1) / 2)
-        numbers: dict[str, int] = {}
-        self.gold_label, self.pred_label = (
-            np.array([numbers.setdefault(n.label, len(numbers)) for n in flat.nodes], np.int32)
-            for flat in flats
-        )
-        self._two = bool(len(self.gold) and len(self.pred))
+        self.gold, self.pred = Flat(gold), Flat(pred)
 
     @cached_property
     def distance(self) -> float:
@@ -97,11 +87,7 @@ class TreePair:
         It is symmetric, but without the triangle inequality. `DataBroken` if a tree is nested too
         deeply, or the two are too large.
         """
-        if not self._two:
-            return float(self.gold_cost.sum() + self.pred_cost.sum())
-        from formlab.metrics import _ted  # With it comes numba.
-
-        return float(_ted.subtrees(*self._arrays[0], self.swap)[0][-1, -1])
+        return math.fsum(edit.cost for edit in self.edits)
 
     @cached_property
     def similarity(self) -> tuple[float, float]:
@@ -111,12 +97,14 @@ class TreePair:
         that a form against an empty form has 0. The share is in [0, 1], and undefined where there
         is nothing to compare: both are empty, or both the same bare root.
         """
-        start = int(self._two and self.gold_label[0] == self.pred_label[0])
-        weight = float(self.gold_cost[start:].sum() + self.pred_cost[start:].sum())
+        roots = [[root.label for root in flat.nodes[:1]] for flat in (self.gold, self.pred)]
+        start = int(roots[0] == roots[1])
+        weight = sum(float(_cost(flat.depth[start:]).sum()) for flat in (self.gold, self.pred))
         left_alone = weight - self.distance
         # No node costs less than 1 / (1 + MAX_LEVELS): a cost far below that is rounding.
         return (left_alone if left_alone > 1e-6 else 0.0, weight)
 
+    @cached_property
     def edits(self) -> list[Edit]:
         """A cheapest edit of the gold tree into the predicted one, in reading order.
 
@@ -126,7 +114,7 @@ class TreePair:
         parents are kept or renamed into each other); it costs as much as the two did. Where several
         could be paired, the first deleted one goes with the first inserted one.
         """
-        partners = self._partners()
+        partners = self._partners() if self.gold and self.pred else [-1] * len(self.gold)
         # Deleted nodes with the inserted ones they turn up as, by place.
         inserted = sorted(set(range(len(self.pred))) - {*partners})
         free, moves = defaultdict[tuple, deque[int]](deque), {}
@@ -139,32 +127,17 @@ class TreePair:
         edits = []
         for index, partner in enumerate(partners):
             # Partners keep the order of documents, so a node before one is inserted before it.
-            while partner >= 0 and added and added[0] < partner:
+            while added and added[0] < partner:
                 edits.append(self._edit("inserted", None, added.popleft()))
+            other, op = partner if partner >= 0 else moves.get(index), "deleted"
             if partner >= 0:
-                same = self.gold_label[index] == self.pred_label[partner]
-                edits.append(self._edit("kept" if same else "renamed", index, partner))
-            elif index in moves:
-                above, other = self.gold.parent[index], self.pred.parent[moves[index]]
-                stayed = above >= 0 and other >= 0 and partners[above] == other
-                edits.append(self._edit("reordered" if stayed else "moved", index, moves[index]))
-            else:
-                edits.append(self._edit("deleted", index, None))
+                same = self.gold.nodes[index].label == self.pred.nodes[partner].label
+                op = "kept" if same else "renamed"
+            elif other is not None:
+                above, below = self.gold.parent[index], self.pred.parent[other]
+                op = "reordered" if above >= 0 and partners[above] == below >= 0 else "moved"
+            edits.append(self._edit(op, index, other))
         return edits + [self._edit("inserted", None, index) for index in added]
-
-    def _partners(self) -> list[int]:
-        """For each gold node, in document order, the place of the node it becomes, or -1."""
-        partners = np.full(len(self.gold), -1, dtype=np.int32)
-        if self._two:
-            from formlab.metrics import _ted
-
-            arrays, (gold_order, pred_order) = self._arrays
-            # Two siblings that changed places are one move rather than two renamings, which cost
-            # as much. So little more for a renaming decides between equals and nothing else.
-            mapping = _ted.mapping(*arrays, self.swap * (1 + 1e-11))
-            kept = mapping >= 0
-            partners[gold_order[kept]] = pred_order[mapping[kept]]
-        return partners.tolist()
 
     def _edit(self, op: str, index: int | None, other: int | None) -> Edit:
         places = (self.gold, index), (self.pred, other)
@@ -176,9 +149,10 @@ class TreePair:
         labels = (gold or pred).label, pred.label if pred else None
         return Edit(op, *paths, *labels, depths[0], 0.0 if op == "kept" else cost)
 
-    @cached_property
-    def _arrays(self) -> tuple[list, list]:
-        """Both trees in postorder with the keyroots of each, and the document places of nodes."""
+    def _partners(self) -> list[int]:
+        """For each gold node, in document order, the place of the node it becomes, or -1."""
+        from formlab.metrics import _ted  # With it comes numba.
+
         flats = self.gold, self.pred
         # Read from the right, children mirrored, the distance is the same and the work is not.
         views = [[_postorder(flat, mirrored) for flat in flats] for mirrored in (False, True)]
@@ -188,12 +162,21 @@ class TreePair:
             problem = f"trees of {sizes[0]:,} and {sizes[1]:,} nodes are too large to compare"
             remedy = "leave the document unscored; a form has some hundred nodes"
             raise DataBroken(problem, remedy=remedy)
-        values = (self.gold_label, self.gold_cost), (self.pred_label, self.pred_cost)
-        trees = [
-            (left, label[order], flat.depth[order], cost[order])
-            for flat, (label, cost), (order, left, *_) in zip(flats, values, view, strict=True)
-        ]
-        return [*trees, *(roots for _, _, roots, _ in view)], [order for order, *_ in view]
+        # Both trees in postorder, labels as numbers, then the keyroots of each.
+        arrays, numbers = [], dict[str, int]()
+        for flat, (order, left, *_) in zip(flats, view, strict=True):
+            label = [numbers.setdefault(flat.nodes[n].label, len(numbers)) for n in order.tolist()]
+            depth = flat.depth[order]
+            arrays.append((left, np.array(label, dtype=np.int32), depth, _cost(depth)))
+        arrays += [roots for _, _, roots, _ in view]
+        # The cost of a renaming, by the sum of the two depths. Two siblings that changed places are
+        # one move rather than two renamings, which cost as much: so little more for a renaming
+        # decides between equals and nothing else.
+        deepest = sum(int(flat.depth.max()) for flat in flats)
+        mapping = _ted.mapping(*arrays, _cost(np.arange(deepest + 1) / 2) * (1 + 1e-11))
+        partners, kept = np.full(len(self.gold), -1, dtype=np.int32), mapping >= 0
+        partners[view[0][0][kept]] = view[1][0][mapping[kept]]
+        return partners.tolist()
 
 
 def _postorder(flat: Flat, mirrored: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:

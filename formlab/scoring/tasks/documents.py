@@ -16,14 +16,13 @@ documents, from the records. A metric's `view` says what its `tallies` take:
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any
 
 import polars as pl
 
 from formlab import benchmarks, metrics, tables
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.counts import SHARES, answer_tallies, json_tallies
+from formlab.metrics.counts import answer_tallies, json_tallies
 from formlab.metrics.tree import TreePair, tallies
 from formlab.scoring.tasks._kit import Scoring, TaskScores, score_table, text_rows, used
 from formlab.tables import USABLE
@@ -74,7 +73,7 @@ def score(scoring: Scoring) -> TaskScores:
     cases = []
     for row, pair in zip(rows.to_dicts(), pairs, strict=True):
         # The form itself is on both sides and says nothing.
-        for edit in filter(lambda edit: edit.depth, pair.edits()):
+        for edit in filter(lambda edit: edit.depth, pair.edits):
             outcome, cause = _FATES.get(edit.op, ("mismatch", None))
             told = {"subtype": edit.op, "path": edit.gold_path, "pred_path": edit.pred_path}
             gold = edit.label if edit.gold_path is not None else None
@@ -158,8 +157,6 @@ def _of_documents(metric: metrics.Metric, task: str, scoring: Scoring) -> Iterat
 def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.DataFrame:
     """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
     rows = responses.with_columns(path=pl.lit(None, pl.String))
-    texts = responses["status"].to_list()
-    by_task = {"slice_by": "task", "slice_value": rows["task"]}
-    counts = [{name: answer_tallies(texts, name)} for name in SHARES]
-    scored = partial(score_table, rows, level="answer", mode=mode)
-    return pl.concat(scored(parts, **by) for parts in counts for by in ({}, by_task))
+    parts = answer_tallies(responses["status"].to_list())
+    slices = {}, {"slice_by": "task", "slice_value": rows["task"]}
+    return pl.concat(score_table(rows, parts, level="answer", mode=mode, **by) for by in slices)

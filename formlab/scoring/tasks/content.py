@@ -1,11 +1,24 @@
-"""L1 of FORMCRAFT: fields of every modality, matched by name and place, each by its measure.
+"""L1 and L3 of FORMCRAFT: fields of every modality, and questions and checks across them.
 
-Textual and visual fields by CER, WER and BLEU; marks by precision, recall and F1; a cross-modal
-field counts only whole. All of them also on the strictness ladder. The gold tells the modality; a
-field that no gold asks for counts in the modality the system claimed for it: its marks in the
-precision of marks, itself in that of fields. There are no characters to compare it with, so that
-CER, WER, BLEU and the accuracy of cross-modal fields are of the gold's fields alone: to answer more
-than is asked is no worse reading than to say nothing.
+Fields are matched by name and place, each by its measure. Textual and visual fields by CER, WER and
+BLEU; marks by precision, recall and F1; a cross-modal field counts only whole. All of them also on
+the strictness ladder. The gold tells the modality; a field that no gold asks for counts in the
+modality the system claimed for it: its marks in the precision of marks, itself in that of fields.
+There are no characters to compare it with, so that CER, WER, BLEU and the accuracy of cross-modal
+fields are of the gold's fields alone: to answer more than is asked is no worse reading than to say
+nothing.
+
+A question is right where the answer holds on the rung `typed` of the ladder. A check is right where
+every field of its relation has the value that stands there (`consistency_accuracy`, as in the
+paper's Figure 5b), so that who reads all of a form is right in every check. What a system answered
+for the check counts or, of a field it gave no value of, what it read there, paired as at L1.
+`consistency_dependent_accuracy` is of the dependent field alone; a system that reads no field has
+no other.
+
+Where another value follows for the dependent field than stands there, the page contradicts itself.
+The paper has no such checks. They are cases of their own level, right where the value that follows
+is given (`contradictions_found`), and not scored if a system answers no check at all: it was never
+asked for more than what stands there.
 """
 
 from collections import defaultdict
@@ -14,27 +27,95 @@ from typing import Any
 
 import polars as pl
 
-from formlab import metrics, tables
+from formlab import benchmarks, metrics, tables, text
+from formlab.benchmarks.formcraft import RELATIONS, item_meta
+from formlab.folders import Corpus, Predictions
 from formlab.metrics import SOME_CLAIM
 from formlab.metrics.counts import field_tallies
 from formlab.metrics.marking import cross_tallies, mark_tallies
 from formlab.scoring import page_text
-from formlab.scoring.align import PAIRING, match, side_by_side
-from formlab.scoring.fields import described, filled, words_of_pages
+from formlab.scoring.align import PAIRING, PRED, match, rungs, side_by_side, with_read
+from formlab.scoring.fields import described, filled, words_of_pages, words_read
+from formlab.scoring.item_alignment import same_paths
 from formlab.scoring.tasks._kit import Scoring, TaskScores, any_for, text_rows, used
-from formlab.tables import LADDER
+from formlab.tables import LADDER, USABLE
+from formlab.text.normalise import LADDER_STEPS
 
 TASKS = ("text", "marking", "visual", "cross")
 # What a system that only reads text can be read for: the text under the field's box.
 READABLE = ("text", "visual")
+# The level of each task's items.
+LEVELS = {"vqa": "question", "consistency": "check"}
+# The metric that asks for all fields of a relation; the others ask for one value.
+WHOLE = "consistency_accuracy"
+_KEY = ["doc_id", "path"]
+# What the case of a field says of its prediction.
+_READ = (*PRED.values(), "confidence")
+_CONTRADICTION = pl.col("level") == "contradiction"
+# How fields are paired and read, for the settings.
+Rules = tuple[str | None, str | None]
+
+# What is noted of all predictions.
+VALUES = "values in answers to checks"
+
+
+def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
+    """Whether the answers to checks give the values of their fields."""
+    fields = _related(corpus.records, predictions.records, tables.table("cases", []))
+    return {VALUES} if fields["answer"].count() else set()
 
 
 def score(scoring: Scoring) -> TaskScores:
-    """Every field by the measures of its modality and by the ladder."""
-    cases, (pairing, read), notes = read_cases(scoring)
-    scored = cases.filter(pl.col("outcome") != "unscored")
-    scores = _scores(scoring, scored, pairing, read) if cases.height else ()
-    return TaskScores.of([cases], scores, notes)
+    """Every field by the measures of its modality and the ladder; every question and check.
+
+    These are sliced by scope, reference, complexity and modal relationship, and by all four at
+    once; the four rungs of the ladder by task. A rung holds for a check if it does for all its
+    fields.
+    """
+    tasks, whole = {*benchmarks.get(scoring.corpus.benchmark).tasks}, scoring.whole
+    sides = scoring.corpus.records, scoring.predictions.records
+    fields, rules, notes = tables.table("cases", []), (None, None), dict[str, int]()
+    case_tables, scores = [], []
+    # Where no other modality is scored, textual fields are scored with their pages.
+    has_modalities = not tasks.isdisjoint(TASKS[1:])
+    if has_modalities or "consistency" in tasks:
+        fields, rules, found = _field_cases(scoring)
+    if has_modalities:
+        case_tables, scores, notes = [fields], [*_field_scores(scoring, fields, *rules)], found
+    related = _related(*sides, fields)
+    # Whether a value of any field was given, or words were read where a field stands. A page's
+    # text alone shows no marks: it is no reading of fields.
+    given = field_claims(whole.answers).drop_nulls("value")
+    is_read = (given.height > 0 or words_read(whole, *READABLE)) and rules[0] is not None
+    usable = sides[1].filter(pl.col("status").is_in(USABLE))["doc_id"].unique().implode()
+    for task, level in LEVELS.items():
+        gold, answers, claims = (
+            side.filter(task=task).drop_nulls("path") for side in (*sides, whole.answers)
+        )
+        has_fields = is_read and task == "consistency"
+        if not (has_fields or any_for(whole.answers, claims)):
+            notes[f"gold items of {task} not scored: the predictions answer none"] = gold.height
+            continue
+        joined = side_by_side(gold, answers, same_paths(gold, answers))
+        joined = _with_dependent(joined.with_columns(level=pl.lit(level)), related, scoring)
+        # Who read a form and left an item out missed the item, not the document.
+        joined = joined.with_columns(has_answer=pl.col("doc_id").is_in(usable))
+        cases = scoring.judged(joined)
+        cases = cases.with_columns(dependent="typed", whole=pl.lit(None, pl.Boolean))
+        if not claims.height:
+            note = "gold contradictions not scored: the predictions answer no check"
+            notes[note] = cases.filter(_CONTRADICTION).height
+            outcome = pl.when(_CONTRADICTION).then(pl.lit("unscored")).otherwise("outcome")
+            cases = cases.with_columns(outcome=outcome)
+        if has_fields or VALUES in whole.marks or not claims.height:
+            cases = _of_all_fields(cases, related, scoring)
+        case_tables.append(cases.drop("dependent", "whole"))
+        # An answer to a question that was never asked is shown, and cannot be right or wrong.
+        items = cases.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
+        read = ("answer=given,else-extracted", *rules) if task == "consistency" else ()
+        for (at,), group in items.group_by("level", maintain_order=True):
+            scores += _item_scores(scoring, group, task, at, read)
+    return TaskScores.of(case_tables, scores, notes)
 
 
 def field_claims(records: pl.DataFrame) -> pl.DataFrame:
@@ -42,14 +123,11 @@ def field_claims(records: pl.DataFrame) -> pl.DataFrame:
     return records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
 
 
-def read_cases(
-    scoring: Scoring,
-) -> tuple[pl.DataFrame, tuple[str | None, str | None], dict[str, int]]:
+def _field_cases(scoring: Scoring) -> tuple[pl.DataFrame, Rules, dict[str, int]]:
     """The cases of all fields, the rules they are paired and read by, and notes."""
     records, answers = scoring.predictions.records, scoring.whole.answers
     claimed, is_read = field_claims(answers), words_of_pages(answers).height > 0
     gold, claims = field_claims(scoring.corpus.records), field_claims(records)
-    notes: dict[str, int] = {}
     rules = PAIRING, described(scoring.reader) if is_read else None
     in_texts = not (claimed.height or is_read)
     in_texts &= page_text.texts_only(answers.filter(task="text"))
@@ -65,16 +143,16 @@ def read_cases(
             joined, pl.concat([fields, pages]), records.filter(task="text")
         )
         notes["gold fields not scored: a text shows no marks"] = gold.height - fields.height
-        rules = None, page_text.RULES
-    else:
-        unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
-        joined = filled(joined, words_of_pages(records), unnamed, reader=scoring.reader)
-    return scoring.judged(joined), rules, notes
+        return scoring.judged(joined), (None, page_text.RULES), notes
+    unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
+    joined = filled(joined, words_of_pages(records), unnamed, reader=scoring.reader)
+    return scoring.judged(joined), rules, {}
 
 
-def _scores(
+def _field_scores(
     scoring: Scoring, cases: pl.DataFrame, pairing: str | None, read: str | None
 ) -> Iterator[pl.DataFrame]:
+    cases = cases.filter(pl.col("outcome") != "unscored")
     has_gold, of_gold = pl.col("gold").is_not_null(), "of=gold fields"
     options = {"task": "visual", "level": "field", "read": read}
     ladder = metrics.of("visual", "field", *LADDER)
@@ -101,3 +179,101 @@ def _scores(
 
 def _texts(cases: pl.DataFrame) -> tuple[list[str], list[str]]:
     return cases["gold"].fill_null("").to_list(), used(cases)
+
+
+def _related(gold: pl.DataFrame, answers: pl.DataFrame, read: pl.DataFrame) -> pl.DataFrame:
+    """A row for each field of each check, with what stands there and what was read or answered."""
+    checks, answers = (side.filter(task="consistency") for side in (gold, answers))
+    given = {
+        (*key, text.normalise(path, LADDER_STEPS)): value
+        for *key, meta in answers.unique(_KEY, keep="last").select(*_KEY, "meta").iter_rows()
+        for path, value in item_meta(meta).values.items()
+    }
+    rows = []
+    for *key, meta in checks.drop_nulls("path").select(*_KEY, "meta").iter_rows():
+        item = item_meta(meta)
+        for path in item.relevant:
+            value = given.get((*key, text.normalise(path, LADDER_STEPS)))
+            rows.append((*key, path, value, path == item.dependent))
+    columns = tables.schema("doc_id check path answer is_dependent:flag")
+    stands = field_claims(gold).select(*_KEY, "kind", "accepted", gold="value")
+    usable = pl.when(pl.col("status").is_in(USABLE)).then("pred").alias("pred")
+    read = read.drop_nulls("gold").with_columns(usable, pred_status="status")
+    fields = pl.DataFrame(rows, columns, orient="row")
+    for side in (stands, read.select(*_KEY, *_READ)):
+        fields = fields.join(side, on=_KEY, how="left", maintain_order="left")
+    answer = pl.when(~pl.col("is_dependent")).then("answer")
+    return fields.with_columns(pl.coalesce(answer, "pred").alias("pred"))
+
+
+def _rungs(rows: pl.DataFrame, gold: str, pred: str, scoring: Scoring) -> pl.DataFrame:
+    known = {"threshold": scoring.threshold, "orders": scoring.orders}
+    return rungs(rows, gold, pred, **known).select(LADDER)
+
+
+def _with_dependent(joined: pl.DataFrame, fields: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
+    """Checks beside what was read in their dependent field, and whether its value contradicts."""
+    fields = fields.filter("is_dependent").select("doc_id", *_READ, path="check", stands="gold")
+    # A check without an answer has what was read there.
+    is_silent = pl.col("pred_path").is_null() & pl.col("pred_read").is_not_null()
+    joined = with_read(joined, fields, _READ, is_silent)
+    same = _rungs(joined, "gold", "stands", scoring)["typed"]
+    is_other = (pl.col("gold") != pl.col("stands")) & ~same
+    level = pl.when(is_other).then(pl.lit("contradiction")).otherwise("level")
+    return joined.with_columns(level=level)
+
+
+def _of_all_fields(cases: pl.DataFrame, fields: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
+    """The cases of checks, judged by all fields of each."""
+    is_dependent, is_scored = pl.col("is_dependent"), pl.col("itself").is_not_null()
+    given = cases.filter(pl.col("outcome") != "unscored")
+    given = given.select("doc_id", "level", check="path", given="pred")
+    fields = fields.join(given, on=["doc_id", "check"], maintain_order="left")
+    # A contradiction is found with the value that follows, whatever was read beside it.
+    fields = fields.filter(is_dependent | ~_CONTRADICTION)
+    # Of a field left blank nothing needs to be said.
+    blank = pl.when(pl.col("gold").str.strip_chars() == "").then(pl.lit(""))
+    given = pl.when(is_dependent).then("given")
+    fields = fields.with_columns(pl.coalesce(given, "pred", blank).alias("pred"))
+    fields = fields.with_columns(_rungs(fields, "gold", "pred", scoring))
+    checks = fields.group_by("doc_id", path="check").agg(
+        pl.col(LADDER).filter(~is_dependent).all().name.prefix("others_"),
+        wrong=pl.col("path").filter(~is_dependent, ~pl.col("typed")).unique(maintain_order=True),
+        itself=pl.col("path").filter(is_dependent).first(),
+        copied=pl.col("typed").filter(is_dependent).any(),
+    )
+    cases = cases.join(checks.drop_nulls("itself"), on=_KEY, how="left", maintain_order="left")
+    both = {rung: pl.col(rung) & pl.col(f"others_{rung}") for rung in LADDER}
+    dependent, is_source = pl.col("dependent"), pl.col("wrong").list.len() > 0
+    cause = pl.when(is_source).then(pl.lit("wrong_source"))
+    cause = cause.when(~dependent).then(pl.lit("wrong_relation")).otherwise("cause")
+    told = is_scored & pl.col("status").is_in(USABLE) & (dependent | pl.col("copied"))
+    missed = (pl.col("outcome") == "match") & ~pl.col("others_normalised")
+    itself = pl.when(~dependent).then("itself")
+    return cases.with_columns(
+        **{rung: pl.when(is_scored).then(right).otherwise(rung) for rung, right in both.items()},
+        whole=pl.when(is_scored).then(both["typed"]),
+        outcome=pl.when(missed).then(pl.lit("mismatch")).otherwise("outcome"),
+        cause=pl.when(told).then(cause).otherwise("cause"),
+        failed=pl.concat_list("wrong", itself).list.drop_nulls(),
+    ).drop(checks.columns[2:])
+
+
+def _item_scores(
+    scoring: Scoring, cases: pl.DataFrame, task: str, level: str, rules: tuple[str | None, ...]
+) -> Iterator[pl.DataFrame]:
+    slices = {axis: cases[axis].fill_null("none") for axis in RELATIONS}
+    cell = cases.select(cell=pl.concat_str(slices.values(), separator=" & "))["cell"]
+    slices = {None: None} | slices | {" & ".join(RELATIONS): cell}
+    parts = {
+        metric.name: metric.count(cases["whole" if metric.name == WHOLE else "dependent"].to_list())
+        for metric in metrics.of(task, level, "typed")
+    }
+    for by, values in slices.items():
+        sliced = {"slice_by": by, "slice_value": values, "level": level}
+        yield scoring.rows(cases, parts, "rung=typed", text.DATE_RULE, *rules, **sliced)
+    ladder = metrics.of(task, "field", *LADDER)
+    parts = {metric.name: metric.count(cases[metric.view].to_list()) for metric in ladder}
+    name = "contradictions" if level == "contradiction" else task
+    fuzzy, sliced = f"fuzzy>={scoring.threshold:g}", {"slice_by": "task", "slice_value": name}
+    yield scoring.rows(cases, parts, fuzzy, text.DATE_RULE, level=level, **sliced)

@@ -3,14 +3,14 @@ import math
 import polars as pl
 import pytest
 
-from formlab.scoring.tasks import content
+from formlab.scoring.tasks.content import TASKS
 
 from .conftest import ANSWER, GOLD
 
 
 @pytest.fixture
 def score(score_formcraft):
-    return lambda answers: score_formcraft(answers, content)
+    return lambda answers: score_formcraft(answers, *TASKS)
 
 
 def values(scored, metric, doc=None):

@@ -6,7 +6,6 @@ A scorer is a function `score` of a `Scoring` to `TaskScores`, in a module of `s
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -129,20 +128,14 @@ def score_table(
         if need:
             defined &= tallies[:, -1] >= need.least
         tallies = np.where(defined[:, None], tallies, 0.0)
-        named = "|".join(filter(None, (*rules, need and need.rule)))
-        settings = Settings(rules=named or None, read=read, formlab=files.version())
-        numbers = {"value": metric.values(tallies, mode)}
-        if tallies.shape[1] == 2:
-            numbers |= dict(zip(("hits", "total"), np.ascontiguousarray(tallies.T), strict=True))
-        else:
-            numbers["stats"] = tallies
-        same = {"metric": [name], "settings": [vars(settings)]}
-        scores.append(
-            shared.with_columns(
-                *(pl.lit(pl.Series(n, v, tables.SCORES[n])).first() for n, v in same.items()),
-                **{n: pl.Series(v).cast(tables.SCORES[n]) for n, v in numbers.items()},
-            )
-        )
+        rule = "|".join(filter(None, (*rules, need and need.rule))) or None
+        settings = [vars(Settings(rules=rule, read=read, formlab=files.version()))]
+        settings = pl.lit(pl.Series("settings", settings, tables.SETTINGS)).first()
+        columns = {"hits": tallies[:, 0], "total": tallies[:, -1]}
+        columns = columns if tallies.shape[1] == 2 else {"stats": tallies}
+        columns |= {"value": metric.values(tallies, mode)}
+        series = (pl.Series(key, values, tables.SCORES[key]) for key, values in columns.items())
+        scores.append(shared.with_columns(settings, *series, metric=pl.lit(name)))
     return pl.concat([pl.DataFrame(schema=tables.SCORES), *scores], how="diagonal")
 
 
@@ -162,7 +155,6 @@ def text_rows(
     `norm` names how texts are written; `more` is for `score_table`.
     """
     chosen = chosen or metrics.of(task, level, view, *(LADDER if view == "text" else ()))
-    made: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
     pairs: tuple[list[str], list[str], np.ndarray] | None = None
     for metric in chosen if cases.height else ():
         if metric.view in LADDER:
@@ -172,15 +164,13 @@ def text_rows(
             tallies = metric.count(cases.select(asked_for).to_series().to_list())
         else:
             # Equal pairs of texts are counted once.
-            golds, preds, places = pairs = pairs or text_pairs(cases, norm=norm)
+            golds, preds, places = pairs = pairs or text_pairs(cases, norm)
             rule, tallies = f"norm={norm}", metric.count(golds, preds)
             tallies = tallies[places] if len(tallies) == len(golds) else tallies
-        made[rule][metric.name] = tallies
-    for rule, parts in made.items():
-        yield scoring.rows(cases, parts, rule, *rules, level=level, **more)
+        yield scoring.rows(cases, {metric.name: tallies}, rule, *rules, level=level, **more)
 
 
-def text_pairs(cases: pl.DataFrame, *, norm: str = NORM) -> tuple[list[str], list[str], np.ndarray]:
+def text_pairs(cases: pl.DataFrame, norm: str) -> tuple[list[str], list[str], np.ndarray]:
     """The different pairs of texts, written by a rule, and which of them each case has."""
     sides = cases.select(pl.col("gold").fill_null(""), _USED)
     if norm == NORM:

@@ -15,7 +15,7 @@ documents, from the records. A metric's `view` says what its `tallies` take:
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -29,9 +29,6 @@ from formlab.scoring.tasks._kit import Scoring, TaskScores, score_table, text_ro
 from formlab.tables import USABLE
 from formlab.trees import Node, from_records
 
-_TREE_RULES = "costs=depth|tree=groups,fields"
-# Of task `layout`, these say how a form is structured; words and lines say only what stands where.
-STRUCTURE = ("group", "link")
 # The outcome and cause of nodes by what became of them.
 _FATES = {"deleted": ("missing", "missed"), "inserted": ("spurious", "spurious")}
 _FATES |= {"kept": ("match", None)}
@@ -65,12 +62,13 @@ def score(scoring: Scoring) -> TaskScores:
         return TaskScores.of(notes={note: corpus.documents.height})
     flaws: Counter[str] = Counter()
     # A field whose value is not scored has its place in the form all the same.
-    golds = _trees(corpus.records.with_columns(status=pl.lit("ok")), flaws)
-    preds = _trees(records, flaws)
+    built = structure(corpus.records.with_columns(status=pl.lit("ok"))), structure(records)
+    golds, preds = (_by_document(side, partial(from_records, flaws=flaws)) for side in built)
     answered = pl.DataFrame({"doc_id": [*preds]}, schema={"doc_id": pl.String})
     rows = scoring.documents(answered.with_columns(pred_status=pl.lit("ok")))
     pairs = [TreePair(golds.get(doc, _FORM), preds.get(doc, _FORM)) for doc in rows["doc_id"]]
-    scores = scoring.rows(rows, tallies(pairs), _TREE_RULES, level="document", task="layout")
+    rule = "costs=depth|tree=groups,fields"
+    scores = scoring.rows(rows, tallies(pairs), rule, level="document", task="layout")
     cases = []
     for row, pair in zip(rows.to_dicts(), pairs, strict=True):
         # The form itself is on both sides and says nothing.
@@ -92,20 +90,16 @@ def structure(records: pl.DataFrame) -> pl.DataFrame:
     >>> structure(pl.DataFrame(rows).with_columns(kind=pl.lit("line"), status=pl.lit("ok"))).height
     1
     """
-    built = (pl.col("task") != "layout") | pl.col("kind").is_in(STRUCTURE)
+    # Of task `layout`, words and lines say only what stands where.
+    built = (pl.col("task") != "layout") | pl.col("kind").is_in(["group", "link"])
     built &= pl.col("path").is_not_null() & pl.col("status").is_in(USABLE)
     return records.filter(built, ~pl.col("task").is_in(["vqa", "consistency", "click"]))
 
 
-def _by_document(records: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
+def _by_document(records: pl.DataFrame, made: Callable[..., Any] = list) -> dict[str, Any]:
+    """What is `made` of the records of each document that has any."""
     groups = records.group_by("doc_id", maintain_order=True)
-    return {str(doc_id): group.to_dicts() for (doc_id,), group in groups}
-
-
-def _trees(records: pl.DataFrame, flaws: Counter[str] | None = None) -> dict[str, Node]:
-    """The tree of each document that has one."""
-    groups = _by_document(structure(records)).items()
-    return {doc_id: from_records(rows, flaws=flaws) for doc_id, rows in groups}
+    return {str(doc_id): made(group.to_dicts()) for (doc_id,), group in groups}
 
 
 def _json_scores(scoring: Scoring) -> pl.DataFrame:
@@ -139,18 +133,14 @@ def own_scores(
 
 def _of_documents(metric: metrics.Metric, task: str, scoring: Scoring) -> Iterator[pl.DataFrame]:
     """Rows of *scores* of the documents that have gold of a task, by what both sides have."""
-    sides = scoring.corpus.records, scoring.predictions.records
-    golds: Mapping[str, Any]
-    if is_tree := metric.view == "trees":
-        golds, preds = map(_trees, sides)
-    else:
-        golds, preds = (_by_document(side.filter(task=task)) for side in sides)
+    sides, is_tree = (scoring.corpus.records, scoring.predictions.records), metric.view == "trees"
+    some = (structure(side) if is_tree else side.filter(task=task) for side in sides)
+    golds, preds = (_by_document(side, from_records if is_tree else list) for side in some)
     first = sides[1].drop_nulls("path").unique("doc_id", keep="first")
     rows = scoring.documents(first.select("doc_id", pred_status="status"))
     rows = rows.filter(pl.col("doc_id").is_in([*golds]))
     if docs := rows["doc_id"].to_list():
-        absent = None if is_tree else []
-        given = [preds.get(doc, absent) for doc in docs]
+        given = [preds.get(doc, None if is_tree else []) for doc in docs]
         counted = {metric.name: metric.count([golds[doc] for doc in docs], given)}
         yield scoring.rows(rows, counted, level="document", task=task)
 
@@ -158,8 +148,7 @@ def _of_documents(metric: metrics.Metric, task: str, scoring: Scoring) -> Iterat
 def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.DataFrame:
     """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
     rows = responses.with_columns(path=pl.lit(None, pl.String))
-    texts = responses["status"].to_list()
+    parts = {name: answer_tallies(rows["status"].to_list(), name) for name in SHARES}
     by_task = {"slice_by": "task", "slice_value": rows["task"]}
-    counts = [{name: answer_tallies(texts, name)} for name in SHARES]
-    scored = partial(score_table, rows, level="answer", mode=mode)
-    return pl.concat(scored(parts, **by) for parts in counts for by in ({}, by_task))
+    scored = partial(score_table, rows, parts, level="answer", mode=mode)
+    return pl.concat([scored(), scored(**by_task)])

@@ -6,7 +6,7 @@ A scorer is a function `score` of a `Scoring` to `TaskScores`, in a module of `s
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -89,6 +89,12 @@ def any_for(records: pl.DataFrame, answers: pl.DataFrame) -> bool:
     return answers.height > 0 or not records.filter(pl.col("status").is_in(USABLE)).height
 
 
+def by_document(records: pl.DataFrame, made: Callable[..., Any] = list) -> dict[str, Any]:
+    """What is `made` of the records of each document that has any."""
+    groups = records.group_by("doc_id", maintain_order=True)
+    return {str(doc_id): made(group.to_dicts()) for (doc_id,), group in groups}
+
+
 def used(cases: pl.DataFrame) -> list[str]:
     """The predicted text of each case; empty unless its status is usable."""
     return cases.select(_USED).to_series().to_list()
@@ -102,16 +108,15 @@ def score_table(
     mode: str | None,
     read: str | None = None,
     task: str | None = None,
-    slice_by: str | None = None,
-    slice_value: str | pl.Series | None = None,
+    slices: Mapping[str | None, str | pl.Series | None] | None = None,
 ) -> pl.DataFrame:
     """Rows of *scores* of some units from the tallies of each metric, one after the other.
 
-    `rules` say how values are compared and `read` how fields are read, for the settings.
+    `rules` say how values are compared and `read` how fields are read, for the settings. `slices`
+    have the value of each, where None is all units.
     """
-    named = {"mode": mode, "slice_by": slice_by, "slice_value": slice_value}
-    same = {"level": pl.lit(level)} | {n: pl.lit(value, pl.String) for n, value in named.items()}
     kept = ("benchmark", "split", "doc_id", "system", "path", "status")
+    same = {"level": pl.lit(level), "mode": pl.lit(mode, pl.String)}
     shared = units.select(*kept, task=pl.lit(task) if task else "task", **same)
     scores = []
     for name, tallies in parts.items():
@@ -135,7 +140,10 @@ def score_table(
         columns = columns if tallies.shape[1] == 2 else {"stats": tallies}
         columns |= {"value": metric.values(tallies, mode)}
         series = (pl.Series(key, values, tables.SCORES[key]) for key, values in columns.items())
-        scores.append(shared.with_columns(settings, *series, metric=pl.lit(name)))
+        rows = shared.with_columns(settings, *series, metric=pl.lit(name))
+        for by, value in (slices or {None: None}).items():
+            sliced = {"slice_by": pl.lit(by, pl.String), "slice_value": pl.lit(value, pl.String)}
+            scores.append(rows.with_columns(**sliced))
     return pl.concat([pl.DataFrame(schema=tables.SCORES), *scores], how="diagonal")
 
 

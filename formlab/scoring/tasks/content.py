@@ -155,10 +155,10 @@ def _field_scores(
     cases = cases.filter(pl.col("outcome") != "unscored")
     has_gold, of_gold = pl.col("gold").is_not_null(), "of=gold fields"
     options = {"task": "visual", "level": "field", "read": read}
-    ladder = metrics.of("visual", "field", *LADDER)
-    yield from text_rows(scoring, cases, pairing, **options, chosen=ladder)
-    # Of the fields of their tasks and, but for metrics that ask for claims, of the gold's alone.
+    # Of the fields of their tasks and, but for the ladder and metrics that ask for claims, of the
+    # gold's alone.
     chosen: dict[Any, list[metrics.Metric]] = defaultdict(list)
+    chosen[TASKS, True] += metrics.of("visual", "field", *LADDER)
     for metric in (*metrics.of("visual", "field", "text"), metrics.get("bleu_of_fields")):
         chosen[metric.tasks, metric.need == SOME_CLAIM].append(metric)
     for (tasks, of_claims), some in chosen.items():
@@ -269,11 +269,10 @@ def _item_scores(
         metric.name: metric.count(cases["whole" if metric.name == WHOLE else "dependent"].to_list())
         for metric in metrics.of(task, level, "typed")
     }
-    for by, values in slices.items():
-        sliced = {"slice_by": by, "slice_value": values, "level": level}
-        yield scoring.rows(cases, parts, "rung=typed", text.DATE_RULE, *rules, **sliced)
+    typed = "rung=typed", text.DATE_RULE, *rules
+    yield scoring.rows(cases, parts, *typed, level=level, slices=slices)
     ladder = metrics.of(task, "field", *LADDER)
     parts = {metric.name: metric.count(cases[metric.view].to_list()) for metric in ladder}
     name = "contradictions" if level == "contradiction" else task
-    fuzzy, sliced = f"fuzzy>={scoring.threshold:g}", {"slice_by": "task", "slice_value": name}
-    yield scoring.rows(cases, parts, fuzzy, text.DATE_RULE, level=level, **sliced)
+    fuzzy = f"fuzzy>={scoring.threshold:g}", text.DATE_RULE
+    yield scoring.rows(cases, parts, *fuzzy, level=level, slices={"task": name})

@@ -15,9 +15,8 @@ documents, from the records. A metric's `view` says what its `tallies` take:
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import polars as pl
 
@@ -25,7 +24,14 @@ from formlab import benchmarks, metrics, tables
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.counts import SHARES, answer_tallies, json_tallies
 from formlab.metrics.tree import TreePair, tallies
-from formlab.scoring.tasks._kit import Scoring, TaskScores, score_table, text_rows, used
+from formlab.scoring.tasks._kit import (
+    Scoring,
+    TaskScores,
+    by_document,
+    score_table,
+    text_rows,
+    used,
+)
 from formlab.tables import USABLE
 from formlab.trees import Node, from_records
 
@@ -63,7 +69,7 @@ def score(scoring: Scoring) -> TaskScores:
     flaws: Counter[str] = Counter()
     # A field whose value is not scored has its place in the form all the same.
     built = structure(corpus.records.with_columns(status=pl.lit("ok"))), structure(records)
-    golds, preds = (_by_document(side, partial(from_records, flaws=flaws)) for side in built)
+    golds, preds = (by_document(side, partial(from_records, flaws=flaws)) for side in built)
     answered = pl.DataFrame({"doc_id": [*preds]}, schema={"doc_id": pl.String})
     rows = scoring.documents(answered.with_columns(pred_status=pl.lit("ok")))
     pairs = [TreePair(golds.get(doc, _FORM), preds.get(doc, _FORM)) for doc in rows["doc_id"]]
@@ -94,12 +100,6 @@ def structure(records: pl.DataFrame) -> pl.DataFrame:
     built = (pl.col("task") != "layout") | pl.col("kind").is_in(["group", "link"])
     built &= pl.col("path").is_not_null() & pl.col("status").is_in(USABLE)
     return records.filter(built, ~pl.col("task").is_in(["vqa", "consistency", "click"]))
-
-
-def _by_document(records: pl.DataFrame, made: Callable[..., Any] = list) -> dict[str, Any]:
-    """What is `made` of the records of each document that has any."""
-    groups = records.group_by("doc_id", maintain_order=True)
-    return {str(doc_id): made(group.to_dicts()) for (doc_id,), group in groups}
 
 
 def _json_scores(scoring: Scoring) -> pl.DataFrame:
@@ -135,7 +135,7 @@ def _of_documents(metric: metrics.Metric, task: str, scoring: Scoring) -> Iterat
     """Rows of *scores* of the documents that have gold of a task, by what both sides have."""
     sides, is_tree = (scoring.corpus.records, scoring.predictions.records), metric.view == "trees"
     some = (structure(side) if is_tree else side.filter(task=task) for side in sides)
-    golds, preds = (_by_document(side, from_records if is_tree else list) for side in some)
+    golds, preds = (by_document(side, from_records if is_tree else list) for side in some)
     first = sides[1].drop_nulls("path").unique("doc_id", keep="first")
     rows = scoring.documents(first.select("doc_id", pred_status="status"))
     rows = rows.filter(pl.col("doc_id").is_in([*golds]))
@@ -149,6 +149,5 @@ def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.Dat
     """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
     rows = responses.with_columns(path=pl.lit(None, pl.String))
     parts = {name: answer_tallies(rows["status"].to_list(), name) for name in SHARES}
-    by_task = {"slice_by": "task", "slice_value": rows["task"]}
-    scored = partial(score_table, rows, parts, level="answer", mode=mode)
-    return pl.concat([scored(), scored(**by_task)])
+    slices = {None: None, "task": rows["task"]}
+    return score_table(rows, parts, level="answer", mode=mode, slices=slices)

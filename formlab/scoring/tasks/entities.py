@@ -122,7 +122,7 @@ def _of_documents(
     rules = RULES, None if scoring.mode == "official" else text.DATE_RULE
     for (by, value), parts in slices.items():
         scores = {prefix + name: of for prefix, of in parts.items() for name in _SCORES}
-        options = {"task": "entity", "level": "document", "slice_by": by, "slice_value": value}
+        options = {"task": "entity", "level": "document", "slices": {by: value}}
         yield scoring.rows(documents, scores, *rules, **options)
 
 

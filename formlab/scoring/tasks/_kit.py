@@ -17,6 +17,7 @@ from formlab import files, metrics, tables, text
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import Metric
+from formlab.metrics.counts import SHARES, answer_tallies
 from formlab.scoring.align import judged, with_status
 from formlab.scoring.fields import READER
 from formlab.scoring.whole import Whole
@@ -27,7 +28,6 @@ NORM = "nfc,space,lower"
 # White space as `str.split` has it.
 _WHITE = r"[\s\x1c-\x1f]+"
 Frames, Notes = Iterable[pl.DataFrame], Mapping[str, int]
-_USED = pl.when(pl.col("status").is_in(USABLE)).then("pred").fill_null("").alias("pred")
 
 
 class TaskScores(NamedTuple):
@@ -40,8 +40,8 @@ class TaskScores(NamedTuple):
     @classmethod
     def of(cls, cases: Frames = (), scores: Frames = (), notes: Notes | None = None) -> TaskScores:
         """All cases and all scores, of which there may be none, and the notes that count some."""
-        sides = (("cases", cases), ("scores", scores))
-        every = (pl.concat([tables.table(name, []), *frames]) for name, frames in sides)
+        both = (("cases", cases), ("scores", scores))
+        every = (pl.concat([tables.table(name, []), *frames]) for name, frames in both)
         return cls(*every, {note: count for note, count in (notes or {}).items() if count})
 
 
@@ -62,15 +62,22 @@ class Scoring:
         records = self.corpus.records
         return text.date_orders(records["doc_id"], records["value"], self.whole.dates)
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """How values are compared on the ladder."""
+        return {"threshold": self.threshold, "orders": self.orders}
+
     def judged(self, joined: pl.DataFrame) -> pl.DataFrame:
         """Cases with their status, ladder, outcome and cause, see `align.judged`."""
         if "status" not in joined.columns:
             joined = with_status(joined, self.predictions.records)
-        known = {"orders": self.orders, "words": self.whole.words, "threshold": self.threshold}
+        known = self.options | {"words": self.whole.words}
         return judged(joined, system=self.predictions.system, **known)
 
-    def documents(self, answers: pl.DataFrame) -> pl.DataFrame:
-        """A unit for each document with what `answers` have of it; without a status its own."""
+    def documents(self, records: pl.DataFrame) -> pl.DataFrame:
+        """A unit for each document with what the first of some records says of it, if any does."""
+        answers = records.unique("doc_id", keep="first")
+        answers = answers.select("doc_id", pred_status="status", pred="value")
         same = {"system": pl.lit(self.predictions.system), "path": pl.lit(None, pl.String)}
         units = self.corpus.documents.select("benchmark", "split", "doc_id", **same)
         units = units.join(answers, on="doc_id", how="left", maintain_order="left")
@@ -95,9 +102,10 @@ def by_document(records: pl.DataFrame, made: Callable[..., Any] = list) -> dict[
     return {str(doc_id): made(group.to_dicts()) for (doc_id,), group in groups}
 
 
-def used(cases: pl.DataFrame) -> list[str]:
-    """The predicted text of each case; empty unless its status is usable."""
-    return cases.select(_USED).to_series().to_list()
+def sides(cases: pl.DataFrame) -> pl.DataFrame:
+    """The columns `gold` and `pred` of cases: empty for none, or if the status is not usable."""
+    used = pl.when(pl.col("status").is_in(USABLE)).then("pred")
+    return cases.select(pl.col("gold").fill_null(""), used.fill_null("").alias("pred"))
 
 
 def score_table(
@@ -147,6 +155,14 @@ def score_table(
     return pl.concat([pl.DataFrame(schema=tables.SCORES), *scores], how="diagonal")
 
 
+def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.DataFrame:
+    """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
+    rows = responses.with_columns(path=pl.lit(None, pl.String))
+    parts = {name: answer_tallies(rows["status"].to_list(), name) for name in SHARES}
+    slices = {None: None, "task": rows["task"]}
+    return score_table(rows, parts, level="answer", mode=mode, slices=slices)
+
+
 def text_rows(
     scoring: Scoring,
     cases: pl.DataFrame,
@@ -180,10 +196,10 @@ def text_rows(
 
 def text_pairs(cases: pl.DataFrame, norm: str) -> tuple[list[str], list[str], np.ndarray]:
     """The different pairs of texts, written by a rule, and which of them each case has."""
-    sides = cases.select(pl.col("gold").fill_null(""), _USED)
+    texts = sides(cases)
     if norm == NORM:
         spaced = pl.all().str.normalize("NFC").str.replace_all(_WHITE, " ").str.strip_chars(" ")
-        sides = sides.select(spaced.str.to_lowercase())
-    distinct = sides.unique(maintain_order=True).with_row_index("place")
-    places = sides.join(distinct, on=["gold", "pred"], maintain_order="left")["place"].to_numpy()
+        texts = texts.select(spaced.str.to_lowercase())
+    distinct = texts.unique(maintain_order=True).with_row_index("place")
+    places = texts.join(distinct, on=["gold", "pred"], maintain_order="left")["place"].to_numpy()
     return distinct["gold"].to_list(), distinct["pred"].to_list(), places

@@ -37,24 +37,17 @@ from formlab.scoring import page_text
 from formlab.scoring.align import PAIRING, PRED, match, rungs, side_by_side, with_read
 from formlab.scoring.fields import described, filled, words_of_pages, words_read
 from formlab.scoring.item_alignment import same_paths
-from formlab.scoring.tasks._kit import Scoring, TaskScores, any_for, text_rows, used
+from formlab.scoring.tasks._kit import Scoring, TaskScores, any_for, sides, text_rows
 from formlab.tables import LADDER, USABLE
 from formlab.text.normalise import LADDER_STEPS
 
 TASKS = ("text", "marking", "visual", "cross")
 # What a system that only reads text can be read for: the text under the field's box.
 READABLE = ("text", "visual")
-# The level of each task's items.
-LEVELS = {"vqa": "question", "consistency": "check"}
-# The metric that asks for all fields of a relation; the others ask for one value.
-WHOLE = "consistency_accuracy"
 _KEY = ["doc_id", "path"]
 # What the case of a field says of its prediction.
 _READ = (*PRED.values(), "confidence")
 _CONTRADICTION = pl.col("level") == "contradiction"
-# How fields are paired and read, for the settings.
-Rules = tuple[str | None, str | None]
-
 # What is noted of all predictions.
 VALUES = "values in answers to checks"
 
@@ -73,7 +66,7 @@ def score(scoring: Scoring) -> TaskScores:
     fields.
     """
     tasks, whole = {*benchmarks.get(scoring.corpus.benchmark).tasks}, scoring.whole
-    sides = scoring.corpus.records, scoring.predictions.records
+    every = scoring.corpus.records, scoring.predictions.records, whole.answers
     fields, rules, notes = tables.table("cases", []), (None, None), dict[str, int]()
     case_tables, scores = [], []
     # Where no other modality is scored, textual fields are scored with their pages.
@@ -82,16 +75,13 @@ def score(scoring: Scoring) -> TaskScores:
         fields, rules, found = _field_cases(scoring)
     if has_modalities:
         case_tables, scores, notes = [fields], [*_field_scores(scoring, fields, *rules)], found
-    related = _related(*sides, fields)
-    # Whether a value of any field was given, or words were read where a field stands. A page's
-    # text alone shows no marks: it is no reading of fields.
+    related = _related(*every[:2], fields)
+    # Whether a value of any field was given, or words were read where a field stands.
     given = field_claims(whole.answers).drop_nulls("value")
-    is_read = (given.height > 0 or words_read(whole, *READABLE)) and rules[0] is not None
-    usable = sides[1].filter(pl.col("status").is_in(USABLE))["doc_id"].unique().implode()
-    for task, level in LEVELS.items():
-        gold, answers, claims = (
-            side.filter(task=task).drop_nulls("path") for side in (*sides, whole.answers)
-        )
+    is_read = given.height > 0 or words_read(whole, *READABLE)
+    usable = every[1].filter(pl.col("status").is_in(USABLE))["doc_id"].unique().implode()
+    for task, level in (("vqa", "question"), ("consistency", "check")):
+        gold, answers, claims = (of.filter(task=task).drop_nulls("path") for of in every)
         has_fields = is_read and task == "consistency"
         if not (has_fields or any_for(whole.answers, claims)):
             notes[f"gold items of {task} not scored: the predictions answer none"] = gold.height
@@ -123,30 +113,26 @@ def field_claims(records: pl.DataFrame) -> pl.DataFrame:
     return records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
 
 
-def _field_cases(scoring: Scoring) -> tuple[pl.DataFrame, Rules, dict[str, int]]:
+def _field_cases(scoring: Scoring) -> tuple[pl.DataFrame, tuple[str | None, ...], dict[str, int]]:
     """The cases of all fields, the rules they are paired and read by, and notes."""
-    records, answers = scoring.predictions.records, scoring.whole.answers
-    claimed, is_read = field_claims(answers), words_of_pages(answers).height > 0
-    gold, claims = field_claims(scoring.corpus.records), field_claims(records)
-    rules = PAIRING, described(scoring.reader) if is_read else None
+    every = scoring.corpus.records, scoring.predictions.records, scoring.whole.answers
+    (corpus, records, answers), (gold, claims, claimed) = every, map(field_claims, every)
+    is_read, is_readable = words_of_pages(answers).height > 0, pl.col("task").is_in(READABLE)
     in_texts = not (claimed.height or is_read)
     in_texts &= page_text.texts_only(answers.filter(task="text"))
-    if not (in_texts or is_read or any_for(answers, claimed)):
-        notes = {"gold fields not scored: the predictions give none": gold.height}
-        return tables.table("cases", []), rules, notes
     # Marks and drawings cannot be read in the texts of pages.
-    fields = gold.filter(pl.col("task").is_in(READABLE)) if in_texts else gold
+    fields = gold.filter(is_readable if in_texts else is_read or any_for(answers, claimed))
+    reason = "a text shows no marks" if in_texts else "the predictions give none"
+    notes = {f"gold fields not scored: {reason}": gold.height - fields.height}
     joined = side_by_side(fields, claims, match(fields, claims))
     if in_texts:
-        pages = scoring.corpus.records.filter(pl.col("path").is_null(), pl.col("task") == "text")
-        joined, notes = page_text.in_page_text(
-            joined, pl.concat([fields, pages]), records.filter(task="text")
-        )
-        notes["gold fields not scored: a text shows no marks"] = gold.height - fields.height
-        return scoring.judged(joined), (None, page_text.RULES), notes
-    unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
+        texts = corpus.filter(is_readable), records.filter(task="text")
+        joined, found = page_text.in_page_text(joined, *texts)
+        return scoring.judged(joined), (None, page_text.RULES), notes | found
+    unnamed = is_readable & pl.col("pred_path").is_null()
     joined = filled(joined, words_of_pages(records), unnamed, reader=scoring.reader)
-    return scoring.judged(joined), rules, {}
+    read = described(scoring.reader) if is_read else None
+    return scoring.judged(joined), (PAIRING, read), notes
 
 
 def _field_scores(
@@ -166,19 +152,14 @@ def _field_scores(
         rules = None if of_claims else of_gold, pairing
         yield from text_rows(scoring, rows, *rules, **options, chosen=some)
     marked, crossed = cases.filter(modality="marking"), cases.filter(has_gold, modality="cross")
-    columns = marked["subtype"].to_list(), marked["kind"].to_list()
-    tallies, rule = mark_tallies(*_texts(marked), *columns), "marks=normalised,read as the gold"
-    yield scoring.rows(marked, tallies, rule, pairing, read=read)
-    tallies = {"cross_accuracy": cross_tallies(*_texts(crossed))}
+    tallies = mark_tallies(*sides(marked), marked["subtype"], marked["kind"])
+    yield scoring.rows(marked, tallies, "marks=normalised,read as the gold", pairing, read=read)
+    tallies = {"cross_accuracy": cross_tallies(*sides(crossed))}
     yield scoring.rows(crossed, tallies, "constituents=typed", of_gold, pairing, read=read)
     if field_claims(scoring.whole.answers).height:
         # Which fields were found at all, whatever was read in them.
-        tallies = field_tallies(*_texts(cases))
+        tallies = field_tallies(*sides(cases))
         yield scoring.rows(cases, tallies, "of=fields with a value", PAIRING)
-
-
-def _texts(cases: pl.DataFrame) -> tuple[list[str], list[str]]:
-    return cases["gold"].fill_null("").to_list(), used(cases)
 
 
 def _related(gold: pl.DataFrame, answers: pl.DataFrame, read: pl.DataFrame) -> pl.DataFrame:
@@ -206,18 +187,13 @@ def _related(gold: pl.DataFrame, answers: pl.DataFrame, read: pl.DataFrame) -> p
     return fields.with_columns(pl.coalesce(answer, "pred").alias("pred"))
 
 
-def _rungs(rows: pl.DataFrame, gold: str, pred: str, scoring: Scoring) -> pl.DataFrame:
-    known = {"threshold": scoring.threshold, "orders": scoring.orders}
-    return rungs(rows, gold, pred, **known).select(LADDER)
-
-
 def _with_dependent(joined: pl.DataFrame, fields: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
     """Checks beside what was read in their dependent field, and whether its value contradicts."""
     fields = fields.filter("is_dependent").select("doc_id", *_READ, path="check", stands="gold")
     # A check without an answer has what was read there.
     is_silent = pl.col("pred_path").is_null() & pl.col("pred_read").is_not_null()
     joined = with_read(joined, fields, _READ, is_silent)
-    same = _rungs(joined, "gold", "stands", scoring)["typed"]
+    same = rungs(joined, "gold", "stands", **scoring.options)["typed"]
     is_other = (pl.col("gold") != pl.col("stands")) & ~same
     level = pl.when(is_other).then(pl.lit("contradiction")).otherwise("level")
     return joined.with_columns(level=level)
@@ -225,7 +201,7 @@ def _with_dependent(joined: pl.DataFrame, fields: pl.DataFrame, scoring: Scoring
 
 def _of_all_fields(cases: pl.DataFrame, fields: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
     """The cases of checks, judged by all fields of each."""
-    is_dependent, is_scored = pl.col("is_dependent"), pl.col("itself").is_not_null()
+    is_dependent = pl.col("is_dependent")
     given = cases.filter(pl.col("outcome") != "unscored")
     given = given.select("doc_id", "level", check="path", given="pred")
     fields = fields.join(given, on=["doc_id", "check"], maintain_order="left")
@@ -235,7 +211,7 @@ def _of_all_fields(cases: pl.DataFrame, fields: pl.DataFrame, scoring: Scoring) 
     blank = pl.when(pl.col("gold").str.strip_chars() == "").then(pl.lit(""))
     given = pl.when(is_dependent).then("given")
     fields = fields.with_columns(pl.coalesce(given, "pred", blank).alias("pred"))
-    fields = fields.with_columns(_rungs(fields, "gold", "pred", scoring))
+    fields = fields.with_columns(rungs(fields, "gold", "pred", **scoring.options))
     checks = fields.group_by("doc_id", path="check").agg(
         pl.col(LADDER).filter(~is_dependent).all().name.prefix("others_"),
         wrong=pl.col("path").filter(~is_dependent, ~pl.col("typed")).unique(maintain_order=True),
@@ -243,16 +219,15 @@ def _of_all_fields(cases: pl.DataFrame, fields: pl.DataFrame, scoring: Scoring) 
         copied=pl.col("typed").filter(is_dependent).any(),
     )
     cases = cases.join(checks.drop_nulls("itself"), on=_KEY, how="left", maintain_order="left")
-    both = {rung: pl.col(rung) & pl.col(f"others_{rung}") for rung in LADDER}
     dependent, is_source = pl.col("dependent"), pl.col("wrong").list.len() > 0
     cause = pl.when(is_source).then(pl.lit("wrong_source"))
     cause = cause.when(~dependent).then(pl.lit("wrong_relation")).otherwise("cause")
-    told = is_scored & pl.col("status").is_in(USABLE) & (dependent | pl.col("copied"))
+    told = pl.col("status").is_in(USABLE) & (dependent | pl.col("copied"))
     missed = (pl.col("outcome") == "match") & ~pl.col("others_normalised")
     itself = pl.when(~dependent).then("itself")
     return cases.with_columns(
-        **{rung: pl.when(is_scored).then(right).otherwise(rung) for rung, right in both.items()},
-        whole=pl.when(is_scored).then(both["typed"]),
+        **{rung: pl.col(rung) & pl.col(f"others_{rung}").fill_null(value=True) for rung in LADDER},
+        whole=pl.when(pl.col("itself").is_not_null()).then(dependent & pl.col("others_typed")),
         outcome=pl.when(missed).then(pl.lit("mismatch")).otherwise("outcome"),
         cause=pl.when(told).then(cause).otherwise("cause"),
         failed=pl.concat_list("wrong", itself).list.drop_nulls(),
@@ -265,8 +240,10 @@ def _item_scores(
     slices = {axis: cases[axis].fill_null("none") for axis in RELATIONS}
     cell = cases.select(cell=pl.concat_str(slices.values(), separator=" & "))["cell"]
     slices = {None: None} | slices | {" & ".join(RELATIONS): cell}
+    # One metric asks for all fields of a relation, the others for one value.
+    columns = {"consistency_accuracy": "whole"}
     parts = {
-        metric.name: metric.count(cases["whole" if metric.name == WHOLE else "dependent"].to_list())
+        metric.name: metric.count(cases[columns.get(metric.name, "dependent")].to_list())
         for metric in metrics.of(task, level, "typed")
     }
     typed = "rung=typed", text.DATE_RULE, *rules

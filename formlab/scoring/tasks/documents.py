@@ -22,25 +22,16 @@ import polars as pl
 
 from formlab import benchmarks, metrics, tables
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.counts import SHARES, answer_tallies, json_tallies
+from formlab.metrics.counts import json_tallies
 from formlab.metrics.tree import TreePair, tallies
-from formlab.scoring.tasks._kit import (
-    Scoring,
-    TaskScores,
-    by_document,
-    score_table,
-    text_rows,
-    used,
-)
+from formlab.scoring.tasks._kit import Scoring, TaskScores, by_document, sides, text_rows
 from formlab.tables import USABLE
 from formlab.trees import Node, from_records
 
 # The outcome and cause of nodes by what became of them.
 _FATES = {"deleted": ("missing", "missed"), "inserted": ("spurious", "spurious")}
 _FATES |= {"kept": ("match", None)}
-_ENTITY = r"^/entities/-?\d+$"
 _FORM = Node("form")
-
 # What is noted of all predictions.
 BUILT = "groups or links"
 
@@ -48,8 +39,8 @@ BUILT = "groups or links"
 def marks(corpus: Corpus, predictions: Predictions) -> set[str]:  # noqa: ARG001
     """Whether predictions say how a form is built."""
     # Entities without a link between them say nothing of it.
-    claims = structure(predictions.records).filter(~pl.col("path").str.contains(_ENTITY))
-    return {BUILT} if claims.height else set()
+    is_entity = pl.col("path").str.contains(r"^/entities/-?\d+$")
+    return {BUILT} if structure(predictions.records).filter(~is_entity).height else set()
 
 
 def score(scoring: Scoring) -> TaskScores:
@@ -60,7 +51,7 @@ def score(scoring: Scoring) -> TaskScores:
     with its labels, depth and cost. A document without a usable JSON has lost every leaf; mode
     `official` forgives a null that was filled in, as the published tool does.
     """
-    corpus, records, whole = scoring.corpus, scoring.predictions.records, scoring.whole
+    corpus, whole = scoring.corpus, scoring.whole
     if "layout" not in benchmarks.get(corpus.benchmark).tasks:
         return TaskScores.of(scores=[_json_scores(scoring)])
     if BUILT not in whole.marks and whole.answers["status"].is_in(USABLE).any():
@@ -68,10 +59,10 @@ def score(scoring: Scoring) -> TaskScores:
         return TaskScores.of(notes={note: corpus.documents.height})
     flaws: Counter[str] = Counter()
     # A field whose value is not scored has its place in the form all the same.
-    built = structure(corpus.records.with_columns(status=pl.lit("ok"))), structure(records)
+    ok = pl.lit("ok").alias("status")
+    built = structure(corpus.records.with_columns(ok)), structure(scoring.predictions.records)
     golds, preds = (by_document(side, partial(from_records, flaws=flaws)) for side in built)
-    answered = pl.DataFrame({"doc_id": [*preds]}, schema={"doc_id": pl.String})
-    rows = scoring.documents(answered.with_columns(pred_status=pl.lit("ok")))
+    rows = scoring.documents(built[1].with_columns(ok))
     pairs = [TreePair(golds.get(doc, _FORM), preds.get(doc, _FORM)) for doc in rows["doc_id"]]
     rule = "costs=depth|tree=groups,fields"
     scores = scoring.rows(rows, tallies(pairs), rule, level="document", task="layout")
@@ -103,14 +94,11 @@ def structure(records: pl.DataFrame) -> pl.DataFrame:
 
 
 def _json_scores(scoring: Scoring) -> pl.DataFrame:
-    sides = scoring.corpus.records, scoring.predictions.records
-    gold, answers = (
-        records.filter(task="value", path="/").unique("doc_id", keep="first") for records in sides
-    )
-    rows = scoring.documents(answers.select("doc_id", pred_status="status", pred="value"))
-    rows = rows.join(gold.select("doc_id", "value"), on="doc_id", maintain_order="left")
-    is_official = scoring.mode == "official"
-    parts = {"json_accuracy": json_tallies(rows["value"], used(rows), official=is_official)}
+    both = scoring.corpus.records, scoring.predictions.records
+    gold, answers = (records.filter(task="value", path="/") for records in both)
+    gold, rows = gold.select("doc_id", gold="value"), scoring.documents(answers)
+    rows = rows.join(gold, on="doc_id", maintain_order="left")
+    parts = {"json_accuracy": json_tallies(*sides(rows), official=scoring.mode == "official")}
     return scoring.rows(rows, parts, "lists=any-order", level="document", task="value")
 
 
@@ -133,21 +121,12 @@ def own_scores(
 
 def _of_documents(metric: metrics.Metric, task: str, scoring: Scoring) -> Iterator[pl.DataFrame]:
     """Rows of *scores* of the documents that have gold of a task, by what both sides have."""
-    sides, is_tree = (scoring.corpus.records, scoring.predictions.records), metric.view == "trees"
-    some = (structure(side) if is_tree else side.filter(task=task) for side in sides)
+    both, is_tree = (scoring.corpus.records, scoring.predictions.records), metric.view == "trees"
+    some = (structure(side) if is_tree else side.filter(task=task) for side in both)
     golds, preds = (by_document(side, from_records if is_tree else list) for side in some)
-    first = sides[1].drop_nulls("path").unique("doc_id", keep="first")
-    rows = scoring.documents(first.select("doc_id", pred_status="status"))
+    rows = scoring.documents(both[1].drop_nulls("path"))
     rows = rows.filter(pl.col("doc_id").is_in([*golds]))
     if docs := rows["doc_id"].to_list():
         given = [preds.get(doc, None if is_tree else []) for doc in docs]
         counted = {metric.name: metric.count([golds[doc] for doc in docs], given)}
         yield scoring.rows(rows, counted, level="document", task=task)
-
-
-def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.DataFrame:
-    """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
-    rows = responses.with_columns(path=pl.lit(None, pl.String))
-    parts = {name: answer_tallies(rows["status"].to_list(), name) for name in SHARES}
-    slices = {None: None, "task": rows["task"]}
-    return score_table(rows, parts, level="answer", mode=mode, slices=slices)

@@ -31,15 +31,14 @@ def score(scoring: Scoring) -> TaskScores:
     sides = gold.filter("is_scored"), claims.filter("is_scored")
     matching = match_entities(*sides, schema.matches, mode=scoring.mode)
     # A document was answered if any of its records was, else the first says why not.
-    first = pl.col("status").sort_by(~pl.col("status").is_in(USABLE), maintain_order=True).first()
-    documents = scoring.documents(predictions.records.group_by("doc_id").agg(pred_status=first))
+    is_unusable = ~pl.col("status").is_in(USABLE)
+    documents = scoring.documents(predictions.records.sort(is_unusable, maintain_order=True))
     answered = documents.filter(pl.col("status").is_in(USABLE))["doc_id"].implode()
     is_forgiven = pl.col("item").is_in(matching.forgiven.tolist())
     unscored = claims.filter(~pl.col("is_scored") | is_forgiven)
     unscored = unscored.select("doc_id", pred_path="path", unscored=pl.lit("unscored"))
-    joined = side_by_side(gold, claims, _pairs(sides, matching, schema)).join(
-        unscored, on=["doc_id", "pred_path"], how="left", maintain_order="left"
-    )
+    joined = side_by_side(gold, claims, _pairs(sides, matching, schema))
+    joined = joined.join(unscored, on=unscored.columns[:2], how="left", maintain_order="left")
     joined = joined.with_columns(
         pl.coalesce("kind", pl.col("pred_path").str.split("/").list.last()),
         task=pl.lit("entity"),
@@ -99,26 +98,23 @@ def _of_documents(
     scoring: Scoring, sides: Sides, matching: Matching, schema: Schema, documents: pl.DataFrame
 ) -> Iterator[pl.DataFrame]:
     """Of a slice precision, recall and F1; of all entities their micro and macro averages."""
-    gold, pred = (side.unique("item", keep="first") for side in sides)
-    right = gold.join(matching.pairs, left_on="item", right_on="gold")
+    docs, (gold, pred) = documents.select("doc_id"), (side.unique("item") for side in sides)
+    gold = gold.join(matching.pairs, left_on="item", right_on="gold", how="left")
     wrong = pred.filter(~pl.col("item").is_in({*matching.pairs["pred"], *matching.forgiven}))
     # A pair is one prediction that counts, whatever share of it is right.
-    counted = (
-        right.select("doc", "name", right="credit", pred=1.0),
-        gold.select("doc", "name", gold=1.0),
-        wrong.select("doc", "name", pred=1.0),
-    )
-    found = pl.concat(counted, how="diagonal")
+    paired = pl.when(pl.col("credit").is_not_null()).then(1.0)
+    counted = gold.select("doc_id", "name", right="credit", gold=1.0, pred=paired)
+    counted = pl.concat([counted, wrong.select("doc_id", "name", pred=1.0)], how="diagonal")
 
     def counts(names: Sequence[str]) -> np.ndarray:
-        some = found.filter(pl.col("name").is_in(names)).group_by(doc_id="doc").agg(_COUNTS.sum())
-        units = documents.join(some, on="doc_id", how="left", maintain_order="left")
+        some = counted.filter(pl.col("name").is_in(names)).group_by("doc_id").agg(_COUNTS.sum())
+        units = docs.join(some, on="doc_id", how="left", maintain_order="left")
         return units.select(_COUNTS.fill_null(0.0)).to_numpy()
 
     slices = {("entity", name): {"": counts([name])} for name in schema.entities}
     macro = np.hstack([parts[""] for parts in slices.values()])
     slices["group", "unrepeated"] = {"": counts(schema.names(UNREPEATED))}
-    slices[None, None] = {"micro_": counts([*found["name"].unique()]), "macro_": macro}
+    slices[None, None] = {"micro_": counts([*counted["name"].unique()]), "macro_": macro}
     rules = RULES, None if scoring.mode == "official" else text.DATE_RULE
     for (by, value), parts in slices.items():
         scores = {prefix + name: of for prefix, of in parts.items() for name in _SCORES}

@@ -25,8 +25,6 @@ from formlab.tables import LADDER, USABLE, Settings
 
 # Texts are compared as NFC, with white space collapsed and trimmed, in lower case.
 NORM = "nfc,space,lower"
-# White space as `str.split` has it.
-_WHITE = r"[\s\x1c-\x1f]+"
 Frames, Notes = Iterable[pl.DataFrame], Mapping[str, int]
 
 
@@ -179,7 +177,14 @@ def text_rows(
     `norm` names how texts are written; `more` is for `score_table`.
     """
     chosen = chosen or metrics.of(task, level, view, *(LADDER if view == "text" else ()))
-    pairs: tuple[list[str], list[str], np.ndarray] | None = None
+    texts = sides(cases)
+    if norm == NORM:
+        # White space as `str.split` has it.
+        spaced = pl.all().str.normalize("NFC").str.replace_all(r"[\s\x1c-\x1f]+", " ")
+        texts = texts.select(spaced.str.strip_chars(" ").str.to_lowercase())
+    # Equal pairs of texts are counted once.
+    distinct = texts.unique(maintain_order=True).with_row_index("place")
+    places = texts.join(distinct, on=["gold", "pred"], maintain_order="left")["place"].to_numpy()
     for metric in chosen if cases.height else ():
         if metric.view in LADDER:
             rule = f"fuzzy>={scoring.threshold:g}|{text.DATE_RULE}|of=gold fields"
@@ -187,19 +192,7 @@ def text_rows(
             asked_for = pl.when(pl.col("gold").is_not_null()).then(metric.view)
             tallies = metric.count(cases.select(asked_for).to_series().to_list())
         else:
-            # Equal pairs of texts are counted once.
-            golds, preds, places = pairs = pairs or text_pairs(cases, norm)
-            rule, tallies = f"norm={norm}", metric.count(golds, preds)
-            tallies = tallies[places] if len(tallies) == len(golds) else tallies
+            rule = f"norm={norm}"
+            tallies = metric.count(distinct["gold"].to_list(), distinct["pred"].to_list())
+            tallies = tallies[places] if len(tallies) == distinct.height else tallies
         yield scoring.rows(cases, {metric.name: tallies}, rule, *rules, level=level, **more)
-
-
-def text_pairs(cases: pl.DataFrame, norm: str) -> tuple[list[str], list[str], np.ndarray]:
-    """The different pairs of texts, written by a rule, and which of them each case has."""
-    texts = sides(cases)
-    if norm == NORM:
-        spaced = pl.all().str.normalize("NFC").str.replace_all(_WHITE, " ").str.strip_chars(" ")
-        texts = texts.select(spaced.str.to_lowercase())
-    distinct = texts.unique(maintain_order=True).with_row_index("place")
-    places = texts.join(distinct, on=["gold", "pred"], maintain_order="left")["place"].to_numpy()
-    return distinct["gold"].to_list(), distinct["pred"].to_list(), places

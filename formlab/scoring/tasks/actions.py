@@ -5,7 +5,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,14 +92,51 @@ class _Form(Filled):
         self.status = next((row["status"] for row in (*valid, *self.given)), "missing")
         ended = (row["status"] for row in self.given if row["pred_path"] is None)
         self.ended = next(ended, self.status)
-        by_path = {want.path: want for want in self.fields}
         acted = [row for row in valid if row["pred_path"] and row["task"] == "click"]
-        made = [(row, line) for row in acted for line in _lines(row, by_path)]
+        made = [(row, line) for row in acted for line in self._lines(row)]
         self.actions, self.lines = [row for row, _ in made], [line for _, line in made]
         texts = [row["pred"] for row in valid if row["pred_path"] is None and row["pred"]]
         self.output = "\n".join(texts or [line.value for line in self.lines])
         # A row of a value without a path is an empty submission.
         self.sent = [row for row in valid if row["task"] == "value"]
+
+    def _lines(self, row: Row) -> list[ActionLine]:
+        """The actions that a row states: a line of output, or the values of the field it names."""
+        want = next((want for want in self.fields if want.path == row["pred_path"]), None)
+        value, page = row["pred"] or "", row["pred_page"]
+        x0, y0, x1, y1 = (row[f"pred_{side}"] for side in BOX)
+        x = y = math.nan
+        if x0 is not None and y0 is not None:
+            x, y = (x0 + (x0 if x1 is None else x1)) / 2, (y0 + (y0 if y1 is None else y1)) / 2
+        first = ActionLine(x, y, value, math.nan if page is None else page, want and want.path)
+        if want is None:
+            return [first]
+        if not want.items and value.strip() in {"", want.value, *want.accepted}:
+            return []
+        if len(want.items) < 2:
+            return [first] if first.count else []
+        if not isinstance(items := loaded(value), list):
+            items = _SEPARATOR.split(value)
+        texts = [item if isinstance(item, str) else json.dumps(item) for item in items]
+        # One place for several values is that of the first.
+        later = first._replace(x=math.nan, y=math.nan)
+        return [(later if n else first)._replace(value=item) for n, item in enumerate(texts)]
+
+    def _submission(self, notes: Counter[str]) -> dict[str, str | None]:
+        """The submitted values by the path of the field; a name may be spelled as in a page."""
+        sent = {row["pred_path"]: row["pred"] for row in self.sent if row["pred_path"]}
+
+        def key(path: str) -> str:
+            return _NOT_WORD.sub("", path.replace("~1", "").replace("~0", "")).casefold()
+
+        # A form may have two labels that differ in spelling alone: an exact name comes first.
+        exact, spellings = {want.path for want in self.fields}, defaultdict(list)
+        for path in exact - sent.keys():
+            spellings[key(path)].append(path)
+        meant = [[path] if path in exact else spellings[key(path)] for path in sent]
+        notes["submitted values of no field"] += sum(len(alike) != 1 for alike in meant)
+        both = zip(meant, sent.values(), strict=True)
+        return {alike[0]: value for alike, value in both if len(alike) == 1}
 
     def cases(self, scoring: Scoring, notes: Counter[str], *, sent: bool) -> Iterator[Row]:
         """A case a field, whose verdict is filled in, and one for each line that is meant for none.
@@ -108,7 +145,7 @@ class _Form(Filled):
         """
         exact, acted = scoring.mode == "official", self.status in USABLE
         self.verdicts, unmatched = self.judge(exact=exact, threshold=scoring.threshold)
-        values = _submission(self.fields, self.sent, notes)
+        values = self._submission(notes)
         for row, want, verdict in zip(self.rows, self.fields, self.verdicts, strict=True):
             value = values.get(want.path)
             if sent:
@@ -136,9 +173,8 @@ class _Form(Filled):
             status, cause = self.status if action or right else self.ended, None
             if verdict.right and verdict.clicked is False:
                 # The right value was typed after a wrong click, or without any.
-                near = verdict.near is None and math.isfinite(verdict.distance)
-                is_near = near or verdict.near == want.path
-                cause = "misclick_near" if is_near else "misclick_other_field"
+                near = verdict.near or (want.path if math.isfinite(verdict.distance) else None)
+                cause = "misclick_near" if near == want.path else "misclick_other_field"
                 if all(math.isnan(self.lines[number].x) for number in verdict.lines):
                     cause = "missed"
             case = {"status": status, "outcome": outcome, "pred": pred, "cause": cause}
@@ -174,48 +210,6 @@ def _forms(corpus: Corpus, predictions: Predictions, orders: Mapping[str, str]) 
     ]
 
 
-def _submission(
-    fields: Sequence[GoldField], rows: Iterable[Row], notes: Counter[str]
-) -> dict[str, str | None]:
-    """The submitted values by the path of the field; a name may be spelled as in a page."""
-    sent = {row["pred_path"]: row["pred"] for row in rows if row["pred_path"]}
-
-    def key(path: str) -> str:
-        return _NOT_WORD.sub("", path.replace("~1", "").replace("~0", "")).casefold()
-
-    # A form may have two labels that differ in spelling alone: an exact name comes first.
-    exact, spellings = {want.path for want in fields}, defaultdict(list)
-    for path in exact - sent.keys():
-        spellings[key(path)].append(path)
-    meant = [[path] if path in exact else spellings[key(path)] for path in sent]
-    notes["submitted values of no field"] += sum(len(alike) != 1 for alike in meant)
-    both = zip(meant, sent.values(), strict=True)
-    return {alike[0]: value for alike, value in both if len(alike) == 1}
-
-
-def _lines(row: Row, fields: Mapping[str, GoldField]) -> list[ActionLine]:
-    """The actions that a row states: a line of output, or the values of the field it names."""
-    want, value, page = fields.get(row["pred_path"]), row["pred"] or "", row["pred_page"]
-    x0, y0, x1, y1 = (row[f"pred_{side}"] for side in BOX)
-    x = y = math.nan
-    if x0 is not None and y0 is not None:
-        x, y = (x0 + (x0 if x1 is None else x1)) / 2, (y0 + (y0 if y1 is None else y1)) / 2
-    page = math.nan if page is None else float(page)
-    first = ActionLine(x, y, value, page, want.path if want else None)
-    if want is None:
-        return [first]
-    if not want.items and value.strip() in {"", want.value, *want.accepted}:
-        return []
-    if len(want.items) < 2:
-        return [first] if first.count else []
-    if not isinstance(items := loaded(value), list):
-        items = _SEPARATOR.split(value)
-    texts = [item if isinstance(item, str) else json.dumps(item) for item in items]
-    # One place for several values is that of the first.
-    later = first._replace(x=math.nan, y=math.nan)
-    return [(later if n else first)._replace(value=item) for n, item in enumerate(texts)]
-
-
 def _scores(
     scoring: Scoring, forms: Sequence[_Form], cases: pl.DataFrame, chosen: set[str], *, sent: bool
 ) -> Iterator[pl.DataFrame]:
@@ -234,9 +228,8 @@ def _scores(
     is_long = np.array([want.kind == family.DESCRIPTION for want in fields], dtype=bool)
     # Actions that nothing asked for: made, and matching nothing.
     made = [(0, form.lines[number].count) for form in forms for number in form.extra]
-    place = scoring.corpus.documents["meta"].str.json_path_match("$.place").drop_nulls().head(1)
-    how = {"place": next(iter(place), "released boxes")}
-    how["by"] = "submission" if sent else "fields placed"
+    place = scoring.corpus.documents["meta"].str.json_path_match("$.place").drop_nulls().first()
+    how = {"place": place or "released boxes", "by": "submission" if sent else "fields placed"}
     for name, tallies in (parts | episodes).items():
         units, level = (whole, "document") if name in episodes else (asked, "field")
         if name == "description_bleu":

@@ -69,11 +69,10 @@ def score(scoring: Scoring) -> TaskScores:
     every = scoring.corpus.records, scoring.predictions.records, whole.answers
     fields, rules, notes = tables.table("cases", []), (None, None), dict[str, int]()
     case_tables, scores = [], []
-    # Where no other modality is scored, textual fields are scored with their pages.
-    has_modalities = not tasks.isdisjoint(TASKS[1:])
-    if has_modalities or "consistency" in tasks:
+    if not tasks.isdisjoint((*TASKS[1:], "consistency")):
         fields, rules, found = _field_cases(scoring)
-    if has_modalities:
+    # Where no other modality is scored, textual fields are scored with their pages.
+    if not tasks.isdisjoint(TASKS[1:]):
         case_tables, scores, notes = [fields], [*_field_scores(scoring, fields, *rules)], found
     related = _related(*every[:2], fields)
     # Whether a value of any field was given, or words were read where a field stands.

@@ -79,13 +79,10 @@ def _pairs(sides: Sides, matching: Matching, schema: Schema) -> pl.DataFrame:
     rest = [side.filter(~pl.col("item").is_in(items)) for side, items in both]
     # Single values by their turn, line items by what agrees.
     is_flat, turn = pl.col("component").is_null(), pl.int_range(pl.len())
-    flat = [
-        side.filter(is_flat).select("doc", "name", turn=turn.over("doc", "name"), **{name: "item"})
-        for side, name in zip(rest, pairs.columns, strict=True)
-    ]
-    flat = flat[0].join(flat[1], on=["doc", "name", "turn"])
+    flat = [side.filter(is_flat).with_columns(turn=turn.over("doc", "name")) for side in rest]
+    flat = flat[0].join(flat[1], on=["doc", "name", "turn"]).select(gold="item", pred="item_right")
     lines = match_entities(*(side.filter(~is_flat) for side in rest), schema.matches, mode="fixed")
-    pairs = pl.concat([pairs, *(some.select("gold", "pred") for some in (flat, lines.pairs))])
+    pairs = pl.concat([pairs, flat, lines.pairs.select("gold", "pred")])
     turn = turn.over("item", "component").alias("turn")
     gold = sides[0].select("doc_id", "path", "item", "component", turn)
     pred = sides[1].select("component", turn, pred="item", pred_path="path")

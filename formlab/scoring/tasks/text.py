@@ -59,8 +59,7 @@ def _cases(scoring: Scoring) -> tuple[pl.DataFrame, str | None, dict[str, int]]:
     else:
         both = side_by_side(gold, claims, same_paths(gold, claims))
     # A document-level row without a value gives only the status of the document.
-    has_content = ~_PAGE | pl.col("pred").is_not_null()
-    joined = both.filter(pl.col("outcome").is_null() | has_content)
+    joined = both.filter(pl.col("outcome").is_null() | ~_PAGE | pl.col("pred").is_not_null())
     answers, read = whole.answers.filter(task="text"), None
     if words_read(whole, "text"):
         read = described(scoring.reader)

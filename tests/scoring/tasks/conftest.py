@@ -79,8 +79,7 @@ def score_formcraft(tmp_path):
         for name, answer in answers.items():
             (given / name).write_text(answer if isinstance(answer, str) else json.dumps(answer))
         corpus = load("formcraft", root=tmp_path, split="test")
-        predictions = readers.read_predictions(given, corpus)
-        scored = scored_by(content, corpus, predictions)
+        scored = scored_by(content, corpus, readers.read_predictions(given, corpus))
         cases, scores = (of.filter(pl.col("task").is_in(tasks)) for of in scored[:2])
         return scored._replace(cases=cases, scores=scores)
 

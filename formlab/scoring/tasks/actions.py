@@ -150,8 +150,8 @@ class _Form(Filled):
             value = values.get(want.path)
             if sent:
                 # A browser does not send a box that is not ticked.
-                is_right = not want.items
-                if value is not None:
+                is_right = not want.items if value is None else value == want.value
+                if value is not None and not is_right:
                     known = {"kind": want.kind, "accepted": want.accepted, "order": want.order}
                     rungs = text.ladder(want.value, value, threshold=scoring.threshold, **known)
                     is_same = rungs.exact if exact else rungs.typed
@@ -235,7 +235,7 @@ def _scores(
         if name == "description_bleu":
             units, tallies = asked.filter(is_long), tallies[is_long]
         elif name == "action_match_rate":
-            units, tallies = pl.concat([asked, extra]), np.array([*tallies, *made])
+            units, tallies = pl.concat([asked, extra]), np.array([*tallies.tolist(), *made])
         if name in chosen:
             rules = _RULES.get(name, "").format(**how), date_rule
             yield scoring.rows(units, {name: tallies}, *rules, level=level)

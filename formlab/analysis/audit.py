@@ -195,7 +195,7 @@ def judge_scores(
             for key, tally in judging.page_scores(*asked, mode=mode, notes=notes).items():
                 tallies.setdefault(key, {})[at] = tally
         for (name, kind), of in sorted(tallies.items()):
-            by = {"slice_by": "kind", "slice_value": kind} if kind else {}
+            by = {"slices": {"kind": kind}} if kind else {}
             parts = {name: np.array(list(of.values()))}
             rows.append(score_table(base[list(of)], parts, *rules, level="page", mode=mode, **by))
     return pl.concat(rows)

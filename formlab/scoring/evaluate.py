@@ -29,8 +29,8 @@ from formlab.scoring.align import numbered, unscored
 from formlab.scoring.batches import ALL, answered, batches, decide, unmatched
 from formlab.scoring.fields import READER, others
 from formlab.scoring.tasks import families
-from formlab.scoring.tasks._kit import Scoring, TaskScores
-from formlab.scoring.tasks.documents import answer_scores, own_scores
+from formlab.scoring.tasks._kit import Scoring, TaskScores, answer_scores
+from formlab.scoring.tasks.documents import own_scores
 from formlab.scoring.whole import Whole, by_corpus
 from formlab.show import progress
 from formlab.workers import LOST, each, processes

@@ -11,7 +11,7 @@ import pytest
 from formlab import metrics, tables
 from formlab.metrics import METRICS
 from formlab.metrics.counts import changes, field_tallies, match_tallies
-from formlab.scoring.tasks.documents import answer_scores
+from formlab.scoring.tasks._kit import answer_scores
 from formlab.tables import readable
 
 

@@ -4,19 +4,14 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-# The module whose `score` scores the task.
-TASKS = {
-    "text": "text",
-    "marking": "content",
-    "visual": "content",
-    "cross": "content",
-    "layout": "documents",
-    "vqa": "relations",
-    "consistency": "relations",
-    "click": "actions",
-    "entity": "entities",
-    "fact": "facts",
-    "value": "documents",
+# The tasks that each module's `score` scores.
+FAMILIES = {
+    "text": {"text"},
+    "content": {"marking", "visual", "cross", "vqa", "consistency"},
+    "documents": {"layout", "value"},
+    "actions": {"click"},
+    "entities": {"entity"},
+    "facts": {"fact"},
 }
 # Tasks whose modules note something of all predictions: their function `marks`.
 MARKS = ("layout", "consistency", "click")
@@ -24,5 +19,6 @@ MARKS = ("layout", "consistency", "click")
 
 def families(tasks: Iterable[str]) -> dict[str, Any]:
     """The modules of some tasks by name, each once and imported no sooner."""
-    names = dict.fromkeys(TASKS[task] for task in tasks if task in TASKS)
+    asked = {*tasks}
+    names = [name for name, own in FAMILIES.items() if own & asked]
     return {name: import_module(f"{__name__}.{name}") for name in names}

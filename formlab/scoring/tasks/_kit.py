@@ -6,8 +6,7 @@ A scorer is a function `score` of a `Scoring` to `TaskScores`, in a module of `s
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from formlab import files, metrics, tables, text
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import Metric
+from formlab.metrics.counts import answer_tallies
 from formlab.scoring.align import judged, with_status
 from formlab.scoring.fields import READER
 from formlab.scoring.whole import Whole
@@ -25,10 +25,7 @@ from formlab.tables import LADDER, USABLE, Settings
 
 # Texts are compared as NFC, with white space collapsed and trimmed, in lower case.
 NORM = "nfc,space,lower"
-# White space as `str.split` has it.
-_WHITE = r"[\s\x1c-\x1f]+"
 Frames, Notes = Iterable[pl.DataFrame], Mapping[str, int]
-_USED = pl.when(pl.col("status").is_in(USABLE)).then("pred").fill_null("").alias("pred")
 
 
 class TaskScores(NamedTuple):
@@ -41,8 +38,8 @@ class TaskScores(NamedTuple):
     @classmethod
     def of(cls, cases: Frames = (), scores: Frames = (), notes: Notes | None = None) -> TaskScores:
         """All cases and all scores, of which there may be none, and the notes that count some."""
-        sides = (("cases", cases), ("scores", scores))
-        every = (pl.concat([tables.table(name, []), *frames]) for name, frames in sides)
+        both = (("cases", cases), ("scores", scores))
+        every = (pl.concat([tables.table(name, []), *frames]) for name, frames in both)
         return cls(*every, {note: count for note, count in (notes or {}).items() if count})
 
 
@@ -63,15 +60,22 @@ class Scoring:
         records = self.corpus.records
         return text.date_orders(records["doc_id"], records["value"], self.whole.dates)
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """How values are compared on the ladder."""
+        return {"threshold": self.threshold, "orders": self.orders}
+
     def judged(self, joined: pl.DataFrame) -> pl.DataFrame:
         """Cases with their status, ladder, outcome and cause, see `align.judged`."""
         if "status" not in joined.columns:
             joined = with_status(joined, self.predictions.records)
-        known = {"orders": self.orders, "words": self.whole.words, "threshold": self.threshold}
+        known = self.options | {"words": self.whole.words}
         return judged(joined, system=self.predictions.system, **known)
 
-    def documents(self, answers: pl.DataFrame) -> pl.DataFrame:
-        """A unit for each document with what `answers` have of it; without a status its own."""
+    def documents(self, records: pl.DataFrame) -> pl.DataFrame:
+        """A unit for each document with what the first of some records says of it, if any does."""
+        answers = records.unique("doc_id", keep="first")
+        answers = answers.select("doc_id", pred_status="status", pred="value")
         same = {"system": pl.lit(self.predictions.system), "path": pl.lit(None, pl.String)}
         units = self.corpus.documents.select("benchmark", "split", "doc_id", **same)
         units = units.join(answers, on="doc_id", how="left", maintain_order="left")
@@ -90,9 +94,16 @@ def any_for(records: pl.DataFrame, answers: pl.DataFrame) -> bool:
     return answers.height > 0 or not records.filter(pl.col("status").is_in(USABLE)).height
 
 
-def used(cases: pl.DataFrame) -> list[str]:
-    """The predicted text of each case; empty unless its status is usable."""
-    return cases.select(_USED).to_series().to_list()
+def by_document(records: pl.DataFrame, made: Callable[..., Any] = list) -> dict[str, Any]:
+    """What is `made` of the records of each document that has any."""
+    groups = records.group_by("doc_id", maintain_order=True)
+    return {str(doc_id): made(group.to_dicts()) for (doc_id,), group in groups}
+
+
+def sides(cases: pl.DataFrame) -> pl.DataFrame:
+    """The columns `gold` and `pred` of cases: empty for none, or if the status is not usable."""
+    used = pl.when(pl.col("status").is_in(USABLE)).then("pred")
+    return cases.select(pl.col("gold").fill_null(""), used.fill_null("").alias("pred"))
 
 
 def score_table(
@@ -103,16 +114,15 @@ def score_table(
     mode: str | None,
     read: str | None = None,
     task: str | None = None,
-    slice_by: str | None = None,
-    slice_value: str | pl.Series | None = None,
+    slices: Mapping[str | None, str | pl.Series | None] | None = None,
 ) -> pl.DataFrame:
     """Rows of *scores* of some units from the tallies of each metric, one after the other.
 
-    `rules` say how values are compared and `read` how fields are read, for the settings.
+    `rules` say how values are compared and `read` how fields are read, for the settings. `slices`
+    have the value of each, where None is all units.
     """
-    named = {"mode": mode, "slice_by": slice_by, "slice_value": slice_value}
-    same = {"level": pl.lit(level)} | {n: pl.lit(value, pl.String) for n, value in named.items()}
     kept = ("benchmark", "split", "doc_id", "system", "path", "status")
+    same = {"level": pl.lit(level), "mode": pl.lit(mode, pl.String)}
     shared = units.select(*kept, task=pl.lit(task) if task else "task", **same)
     scores = []
     for name, tallies in parts.items():
@@ -129,21 +139,26 @@ def score_table(
         if need:
             defined &= tallies[:, -1] >= need.least
         tallies = np.where(defined[:, None], tallies, 0.0)
-        named = "|".join(filter(None, (*rules, need and need.rule)))
-        settings = Settings(rules=named or None, read=read, formlab=files.version())
-        numbers = {"value": metric.values(tallies, mode)}
-        if tallies.shape[1] == 2:
-            numbers |= dict(zip(("hits", "total"), np.ascontiguousarray(tallies.T), strict=True))
-        else:
-            numbers["stats"] = tallies
-        same = {"metric": [name], "settings": [vars(settings)]}
-        scores.append(
-            shared.with_columns(
-                *(pl.lit(pl.Series(n, v, tables.SCORES[n])).first() for n, v in same.items()),
-                **{n: pl.Series(v).cast(tables.SCORES[n]) for n, v in numbers.items()},
-            )
-        )
+        rule = "|".join(filter(None, (*rules, need and need.rule))) or None
+        settings = [vars(Settings(rules=rule, read=read, formlab=files.version()))]
+        settings = pl.lit(pl.Series("settings", settings, tables.SETTINGS)).first()
+        columns = {"hits": tallies[:, 0], "total": tallies[:, -1]}
+        columns = columns if tallies.shape[1] == 2 else {"stats": tallies}
+        columns |= {"value": metric.values(tallies, mode)}
+        series = (pl.Series(key, values, tables.SCORES[key]) for key, values in columns.items())
+        rows = shared.with_columns(settings, *series, metric=pl.lit(name))
+        for by, value in (slices or {None: None}).items():
+            sliced = {"slice_by": pl.lit(by, pl.String), "slice_value": pl.lit(value, pl.String)}
+            scores.append(rows.with_columns(**sliced))
     return pl.concat([pl.DataFrame(schema=tables.SCORES), *scores], how="diagonal")
+
+
+def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.DataFrame:
+    """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
+    rows = responses.with_columns(path=pl.lit(None, pl.String))
+    parts = answer_tallies(rows["status"].to_list())
+    slices = {None: None, "task": rows["task"]}
+    return score_table(rows, parts, level="answer", mode=mode, slices=slices)
 
 
 def text_rows(
@@ -162,8 +177,14 @@ def text_rows(
     `norm` names how texts are written; `more` is for `score_table`.
     """
     chosen = chosen or metrics.of(task, level, view, *(LADDER if view == "text" else ()))
-    made: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
-    pairs: tuple[list[str], list[str], np.ndarray] | None = None
+    texts = sides(cases)
+    if norm == NORM:
+        # White space as `str.split` has it.
+        spaced = pl.all().str.normalize("NFC").str.replace_all(r"[\s\x1c-\x1f]+", " ")
+        texts = texts.select(spaced.str.strip_chars(" ").str.to_lowercase())
+    # Equal pairs of texts are counted once.
+    distinct = texts.unique(maintain_order=True).with_row_index("place")
+    places = texts.join(distinct, on=["gold", "pred"], maintain_order="left")["place"].to_numpy()
     for metric in chosen if cases.height else ():
         if metric.view in LADDER:
             rule = f"fuzzy>={scoring.threshold:g}|{text.DATE_RULE}|of=gold fields"
@@ -171,21 +192,7 @@ def text_rows(
             asked_for = pl.when(pl.col("gold").is_not_null()).then(metric.view)
             tallies = metric.count(cases.select(asked_for).to_series().to_list())
         else:
-            # Equal pairs of texts are counted once.
-            golds, preds, places = pairs = pairs or text_pairs(cases, norm=norm)
-            rule, tallies = f"norm={norm}", metric.count(golds, preds)
-            tallies = tallies[places] if len(tallies) == len(golds) else tallies
-        made[rule][metric.name] = tallies
-    for rule, parts in made.items():
-        yield scoring.rows(cases, parts, rule, *rules, level=level, **more)
-
-
-def text_pairs(cases: pl.DataFrame, *, norm: str = NORM) -> tuple[list[str], list[str], np.ndarray]:
-    """The different pairs of texts, written by a rule, and which of them each case has."""
-    sides = cases.select(pl.col("gold").fill_null(""), _USED)
-    if norm == NORM:
-        spaced = pl.all().str.normalize("NFC").str.replace_all(_WHITE, " ").str.strip_chars(" ")
-        sides = sides.select(spaced.str.to_lowercase())
-    distinct = sides.unique(maintain_order=True).with_row_index("place")
-    places = sides.join(distinct, on=["gold", "pred"], maintain_order="left")["place"].to_numpy()
-    return distinct["gold"].to_list(), distinct["pred"].to_list(), places
+            rule = f"norm={norm}"
+            tallies = metric.count(distinct["gold"].to_list(), distinct["pred"].to_list())
+            tallies = tallies[places] if len(tallies) == distinct.height else tallies
+        yield scoring.rows(cases, {metric.name: tallies}, rule, *rules, level=level, **more)

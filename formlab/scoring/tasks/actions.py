@@ -5,7 +5,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from formlab.metrics import actions as family
 from formlab.metrics.actions import ActionLine, Filled, GoldField, TargetValue
 from formlab.metrics.counts import loaded
 from formlab.scoring.align import PRED
-from formlab.scoring.tasks._kit import Scoring, TaskScores
+from formlab.scoring.tasks._kit import Scoring, TaskScores, by_document
 from formlab.tables import BOX, USABLE
 
 # Metrics of clicks, as against values, and metrics of what a form was sent with.
@@ -35,6 +35,10 @@ _RULES = {
     "value_found_accuracy": "place=anywhere",
     "value_placed_accuracy": "place=its field",
     "value_submitted_accuracy": "place=submission",
+    "episodic_click": "avg=fields",
+    "episodic_value": "avg=fields",
+    "form_completed": "by={by}",
+    "task_score": "by={by}",
 }
 _SEPARATOR = re.compile(r"\s*[;\n]\s*|,\s*")
 _NOT_WORD = re.compile(r"[\W_]+")
@@ -43,9 +47,8 @@ Row = dict[str, Any]
 
 def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
     """Whether anything was clicked, and whether fields were named."""
-    lines = [line for form in _forms(corpus, predictions, {}) for line in form.lines]
-    found = {CLICKS: any(line.clicks for line in lines), NAMES: any(line.named for line in lines)}
-    return {name for name, is_found in found.items() if is_found}
+    lines = (line for form in _forms(corpus, predictions, {}) for line in form.lines)
+    return {CLICKS if line.clicks else NAMES for line in lines if line.clicks or line.named}
 
 
 @tables.uncollected()
@@ -63,9 +66,7 @@ def score(scoring: Scoring) -> TaskScores:
     if not forms:
         return TaskScores.of()
     sent, acted = "value" in tasks, "click" in tasks or "value" not in tasks
-    for form in forms:
-        form.settle(scoring, notes, sent=sent)
-    rows = [row for form in forms for row in _cases(form, sent=sent)]
+    rows = [row for form in forms for row in form.cases(scoring, notes, sent=sent)]
     rows = tables.table("cases", rows, benchmark=corpus.benchmark, split=corpus.split, task="click")
     cases = scoring.judged(rows)
     misclicked = (cases["outcome"] == "mismatch") & rows["cause"].is_not_null()
@@ -91,33 +92,70 @@ class _Form(Filled):
         self.status = next((row["status"] for row in (*valid, *self.given)), "missing")
         ended = (row["status"] for row in self.given if row["pred_path"] is None)
         self.ended = next(ended, self.status)
-        by_path = {want.path: want for want in self.fields}
         acted = [row for row in valid if row["pred_path"] and row["task"] == "click"]
-        made = [(row, line) for row in acted for line in _lines(row, by_path)]
+        made = [(row, line) for row in acted for line in self._lines(row)]
         self.actions, self.lines = [row for row, _ in made], [line for _, line in made]
         texts = [row["pred"] for row in valid if row["pred_path"] is None and row["pred"]]
         self.output = "\n".join(texts or [line.value for line in self.lines])
         # A row of a value without a path is an empty submission.
         self.sent = [row for row in valid if row["task"] == "value"]
 
-    def settle(self, scoring: Scoring, notes: Counter[str], *, sent: bool) -> None:
-        """Fill in the verdicts. Of an output that is not usable nothing is right."""
+    def _lines(self, row: Row) -> list[ActionLine]:
+        """The actions that a row states: a line of output, or the values of the field it names."""
+        want = next((want for want in self.fields if want.path == row["pred_path"]), None)
+        value, page = row["pred"] or "", row["pred_page"]
+        x0, y0, x1, y1 = (row[f"pred_{side}"] for side in BOX)
+        x = y = math.nan
+        if x0 is not None and y0 is not None:
+            x, y = (x0 + (x0 if x1 is None else x1)) / 2, (y0 + (y0 if y1 is None else y1)) / 2
+        first = ActionLine(x, y, value, math.nan if page is None else page, want and want.path)
+        if want is None:
+            return [first]
+        if not want.items and value.strip() in {"", want.value, *want.accepted}:
+            return []
+        if len(want.items) < 2:
+            return [first] if first.count else []
+        if not isinstance(items := loaded(value), list):
+            items = _SEPARATOR.split(value)
+        texts = [item if isinstance(item, str) else json.dumps(item) for item in items]
+        # One place for several values is that of the first.
+        later = first._replace(x=math.nan, y=math.nan)
+        return [(later if n else first)._replace(value=item) for n, item in enumerate(texts)]
+
+    def _submission(self, notes: Counter[str]) -> dict[str, str | None]:
+        """The submitted values by the path of the field; a name may be spelled as in a page."""
+        sent = {row["pred_path"]: row["pred"] for row in self.sent if row["pred_path"]}
+
+        def key(path: str) -> str:
+            return _NOT_WORD.sub("", path.replace("~1", "").replace("~0", "")).casefold()
+
+        # A form may have two labels that differ in spelling alone: an exact name comes first.
+        exact, spellings = {want.path for want in self.fields}, defaultdict(list)
+        for path in exact - sent.keys():
+            spellings[key(path)].append(path)
+        meant = [[path] if path in exact else spellings[key(path)] for path in sent]
+        notes["submitted values of no field"] += sum(len(alike) != 1 for alike in meant)
+        both = zip(meant, sent.values(), strict=True)
+        return {alike[0]: value for alike, value in both if len(alike) == 1}
+
+    def cases(self, scoring: Scoring, notes: Counter[str], *, sent: bool) -> Iterator[Row]:
+        """A case a field, whose verdict is filled in, and one for each line that is meant for none.
+
+        Of an output that is not usable nothing is right. `cause` is that of the field's click.
+        """
         exact, acted = scoring.mode == "official", self.status in USABLE
         self.verdicts, unmatched = self.judge(exact=exact, threshold=scoring.threshold)
-        values = _submission(self.fields, self.sent, notes)
-        self.submitted = [values.get(want.path) for want in self.fields]
-        columns = [(w.value, w.kind, w.accepted, w.order) for w in self.fields]
-        golds, kinds, accepted, orders = zip(*columns, strict=True)
-        rungs = text.ladders(
-            golds, self.submitted, kinds, accepted, threshold=scoring.threshold, orders=orders
-        )
-        right = rungs["exact" if exact else "typed"].to_list()
-        rows = zip(self.fields, self.verdicts, self.submitted, right, rungs["fuzzy"], strict=True)
-        for want, verdict, value, is_same, is_close in rows:
+        values = self._submission(notes)
+        for row, want, verdict in zip(self.rows, self.fields, self.verdicts, strict=True):
+            value = values.get(want.path)
             if sent:
                 # A browser does not send a box that is not ticked.
-                is_right = is_close if want.kind == family.DESCRIPTION else is_same
-                is_right = not want.items if value is None else is_right
+                is_right = not want.items if value is None else value == want.value
+                if value is not None and not is_right:
+                    known = {"kind": want.kind, "accepted": want.accepted, "order": want.order}
+                    rungs = text.ladder(want.value, value, threshold=scoring.threshold, **known)
+                    is_same = rungs.exact if exact else rungs.typed
+                    is_right = rungs.fuzzy if want.kind == family.DESCRIPTION else is_same
                 verdict.submitted = bool(self.sent) and is_right
             # Nothing was clicked there, and yet it was sent with a value.
             strange = sent and bool(self.sent) and not verdict.submitted
@@ -127,8 +165,25 @@ class _Form(Filled):
             # Of a run that only gives its submission, that is the content of the form.
             if sent and not self.lines and value is not None:
                 verdict.text, verdict.right = value, verdict.submitted
+            action = self.actions[verdict.lines[0]] if verdict.lines else {}
+            pred = verdict.text or value
+            right = verdict.submitted if sent and not self.lines else verdict.placed
+            outcome = "match" if right else "mismatch" if (pred or "").strip() else "missing"
+            # A field that was not come to before the form was left has the status of the form.
+            status, cause = self.status if action or right else self.ended, None
+            if verdict.right and verdict.clicked is False:
+                # The right value was typed after a wrong click, or without any.
+                near = verdict.near or (want.path if math.isfinite(verdict.distance) else None)
+                cause = "misclick_near" if near == want.path else "misclick_other_field"
+                if all(math.isnan(self.lines[number].x) for number in verdict.lines):
+                    cause = "missed"
+            case = {"status": status, "outcome": outcome, "pred": pred, "cause": cause}
+            yield action | row | case
         lines = {number for verdict in self.verdicts for number in verdict.lines}
         self.extra = [number for number in unmatched if number not in lines]
+        for action in (self.actions[line] for line in self.extra):
+            case = {"path": action["pred_path"], "status": self.status, "outcome": "spurious"}
+            yield action | case
 
 
 def _forms(corpus: Corpus, predictions: Predictions, orders: Mapping[str, str]) -> list[_Form]:
@@ -147,81 +202,12 @@ def _forms(corpus: Corpus, predictions: Predictions, orders: Mapping[str, str]) 
         fields[row["doc_id"]].append(want)
     given = {new: old for old, new in PRED.items() if old != "status"}
     given = predictions.records.select("doc_id", "task", "status", **given)
-    golds, actions = (
-        {str(doc): of.to_dicts() for (doc,), of in side.group_by("doc_id", maintain_order=True)}
-        for side in (rows, given)
-    )
+    golds, actions = map(by_document, (rows, given))
     return [
         _Form(fields[doc], [], read(elements), rows=golds[doc], given=actions.get(doc, []))
         for doc, elements in documents.iter_rows()
         if doc in golds
     ]
-
-
-def _submission(
-    fields: Sequence[GoldField], rows: Iterable[Row], notes: Counter[str]
-) -> dict[str, str | None]:
-    """The submitted values by the path of the field; a name may be spelled as in a page."""
-    sent = {row["pred_path"]: row["pred"] for row in rows if row["pred_path"]}
-
-    def key(path: str) -> str:
-        return _NOT_WORD.sub("", path.replace("~1", "").replace("~0", "")).casefold()
-
-    # A form may have two labels that differ in spelling alone: an exact name comes first.
-    exact, spellings = {want.path for want in fields}, defaultdict(list)
-    for path in exact - sent.keys():
-        spellings[key(path)].append(path)
-    meant = [[path] if path in exact else spellings[key(path)] for path in sent]
-    notes["submitted values of no field"] += sum(len(alike) != 1 for alike in meant)
-    both = zip(meant, sent.values(), strict=True)
-    return {alike[0]: value for alike, value in both if len(alike) == 1}
-
-
-def _lines(row: Row, fields: Mapping[str, GoldField]) -> list[ActionLine]:
-    """The actions that a row states: a line of output, or the values of the field it names."""
-    want, value, page = fields.get(row["pred_path"]), row["pred"] or "", row["pred_page"]
-    x0, y0, x1, y1 = (row[f"pred_{side}"] for side in BOX)
-    x = y = math.nan
-    if x0 is not None and y0 is not None:
-        x, y = (x0 + (x0 if x1 is None else x1)) / 2, (y0 + (y0 if y1 is None else y1)) / 2
-    page = math.nan if page is None else float(page)
-    first = ActionLine(x, y, value, page, want.path if want else None)
-    if want is None:
-        return [first]
-    if not want.items and value.strip() in {"", want.value, *want.accepted}:
-        return []
-    if len(want.items) < 2:
-        return [first] if first.count else []
-    if not isinstance(items := loaded(value), list):
-        items = _SEPARATOR.split(value)
-    texts = [item if isinstance(item, str) else json.dumps(item) for item in items]
-    # One place for several values is that of the first.
-    later = first._replace(x=math.nan, y=math.nan)
-    return [(later if n else first)._replace(value=item) for n, item in enumerate(texts)]
-
-
-def _cases(form: _Form, *, sent: bool) -> Iterator[Row]:
-    """A case a field and one for each line that is meant for none; `cause` is that of its click."""
-    entries = zip(form.rows, form.fields, form.verdicts, form.submitted, strict=True)
-    for row, want, verdict, value in entries:
-        action = form.actions[verdict.lines[0]] if verdict.lines else {}
-        pred = verdict.text or value
-        right = verdict.submitted if sent and not form.lines else verdict.placed
-        outcome = "match" if right else "mismatch" if (pred or "").strip() else "missing"
-        # A field that was not come to before the form was left has the status of the form.
-        status, cause = form.status if action or right else form.ended, None
-        if verdict.right and verdict.clicked is False:
-            # The right value was typed after a wrong click, or without any.
-            near = verdict.near is None and math.isfinite(verdict.distance)
-            is_near = near or verdict.near == want.path
-            cause = "misclick_near" if is_near else "misclick_other_field"
-            if all(math.isnan(form.lines[number].x) for number in verdict.lines):
-                cause = "missed"
-        case = {"status": status, "outcome": outcome, "pred": pred, "cause": cause}
-        yield action | row | case
-    for action in (form.actions[line] for line in form.extra):
-        case = {"path": action["pred_path"], "status": form.status, "outcome": "spurious"}
-        yield action | case
 
 
 def _scores(
@@ -233,26 +219,23 @@ def _scores(
     asked, extra = cases.filter(has_gold), cases.filter(~has_gold)
     fields = [want for form in forms for want in form.fields]
     verdicts = [verdict for form in forms for verdict in form.verdicts]
-    is_long = np.array([want.kind == family.DESCRIPTION for want in fields], dtype=bool)
-    parts = family.counts(fields, verdicts)
-    place = scoring.corpus.documents["meta"].str.json_path_match("$.place").drop_nulls().head(1)
-    for name, tallies in parts.items():
-        if name not in chosen:
-            continue
-        of_long = is_long | (name != "description_bleu")
-        rules = _RULES.get(name, "").format(place=next(iter(place), "released boxes")), date_rule
-        yield scoring.rows(asked.filter(of_long), {name: tallies[of_long]}, *rules)
-        if name == "action_match_rate":
-            # Actions that nothing asked for: made, and matching nothing.
-            made = [(0, form.lines[number].count) for form in forms for number in form.extra]
-            yield scoring.rows(extra, {name: np.array(made).reshape(-1, 2)}, *rules)
+    parts, sizes = family.counts(fields, verdicts), [len(form.fields) for form in forms]
     received = [bool(form.sent) for form in forms] if sent else None
-    rows = asked.unique("doc_id", keep="first", maintain_order=True)
+    episodes = family.episodes(fields, verdicts, sizes, parts, received)
     ended = pl.Series("status", [form.ended for form in forms], dtype=pl.String)
-    rows = rows.with_columns(ended, path=pl.lit(None, pl.String))
-    sizes = [len(form.fields) for form in forms]
-    for name, tallies in family.episodes(fields, verdicts, sizes, parts, received).items():
+    whole = asked.unique("doc_id", keep="first", maintain_order=True)
+    whole = whole.with_columns(ended, path=pl.lit(None, pl.String))
+    is_long = np.array([want.kind == family.DESCRIPTION for want in fields], dtype=bool)
+    # Actions that nothing asked for: made, and matching nothing.
+    made = [(0, form.lines[number].count) for form in forms for number in form.extra]
+    place = scoring.corpus.documents["meta"].str.json_path_match("$.place").drop_nulls().first()
+    how = {"place": place or "released boxes", "by": "submission" if sent else "fields placed"}
+    for name, tallies in (parts | episodes).items():
+        units, level = (whole, "document") if name in episodes else (asked, "field")
+        if name == "description_bleu":
+            units, tallies = asked.filter(is_long), tallies[is_long]
+        elif name == "action_match_rate":
+            units, tallies = pl.concat([asked, extra]), np.array([*tallies.tolist(), *made])
         if name in chosen:
-            by = "by=submission" if sent else "by=fields placed"
-            rules = by if name in ("form_completed", "task_score") else "avg=fields", date_rule
-            yield scoring.rows(rows, {name: tallies}, *rules, level="document")
+            rules = _RULES.get(name, "").format(**how), date_rule
+            yield scoring.rows(units, {name: tallies}, *rules, level=level)

@@ -15,28 +15,23 @@ documents, from the records. A metric's `view` says what its `tallies` take:
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from functools import partial
 
 import polars as pl
 
 from formlab import benchmarks, metrics, tables
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.counts import answer_tallies, json_tallies
+from formlab.metrics.counts import json_tallies
 from formlab.metrics.tree import TreePair, tallies
-from formlab.scoring.tasks._kit import Scoring, TaskScores, score_table, text_rows, used
+from formlab.scoring.tasks._kit import Scoring, TaskScores, by_document, sides, text_rows
 from formlab.tables import USABLE
 from formlab.trees import Node, from_records
 
-_TREE_RULES = "costs=depth|tree=groups,fields"
-# Of task `layout`, these say how a form is structured; words and lines say only what stands where.
-STRUCTURE = ("group", "link")
 # The outcome and cause of nodes by what became of them.
 _FATES = {"deleted": ("missing", "missed"), "inserted": ("spurious", "spurious")}
 _FATES |= {"kept": ("match", None)}
-_ENTITY = r"^/entities/-?\d+$"
 _FORM = Node("form")
-
 # What is noted of all predictions.
 BUILT = "groups or links"
 
@@ -44,8 +39,8 @@ BUILT = "groups or links"
 def marks(corpus: Corpus, predictions: Predictions) -> set[str]:  # noqa: ARG001
     """Whether predictions say how a form is built."""
     # Entities without a link between them say nothing of it.
-    claims = structure(predictions.records).filter(~pl.col("path").str.contains(_ENTITY))
-    return {BUILT} if claims.height else set()
+    is_entity = pl.col("path").str.contains(r"^/entities/-?\d+$")
+    return {BUILT} if structure(predictions.records).filter(~is_entity).height else set()
 
 
 def score(scoring: Scoring) -> TaskScores:
@@ -56,7 +51,7 @@ def score(scoring: Scoring) -> TaskScores:
     with its labels, depth and cost. A document without a usable JSON has lost every leaf; mode
     `official` forgives a null that was filled in, as the published tool does.
     """
-    corpus, records, whole = scoring.corpus, scoring.predictions.records, scoring.whole
+    corpus, whole = scoring.corpus, scoring.whole
     if "layout" not in benchmarks.get(corpus.benchmark).tasks:
         return TaskScores.of(scores=[_json_scores(scoring)])
     if BUILT not in whole.marks and whole.answers["status"].is_in(USABLE).any():
@@ -64,12 +59,13 @@ def score(scoring: Scoring) -> TaskScores:
         return TaskScores.of(notes={note: corpus.documents.height})
     flaws: Counter[str] = Counter()
     # A field whose value is not scored has its place in the form all the same.
-    golds = _trees(corpus.records.with_columns(status=pl.lit("ok")), flaws)
-    preds = _trees(records, flaws)
-    answered = pl.DataFrame({"doc_id": [*preds]}, schema={"doc_id": pl.String})
-    rows = scoring.documents(answered.with_columns(pred_status=pl.lit("ok")))
+    ok = pl.lit("ok").alias("status")
+    built = structure(corpus.records.with_columns(ok)), structure(scoring.predictions.records)
+    golds, preds = (by_document(side, partial(from_records, flaws=flaws)) for side in built)
+    rows = scoring.documents(built[1].with_columns(ok))
     pairs = [TreePair(golds.get(doc, _FORM), preds.get(doc, _FORM)) for doc in rows["doc_id"]]
-    scores = scoring.rows(rows, tallies(pairs), _TREE_RULES, level="document", task="layout")
+    rule = "costs=depth|tree=groups,fields"
+    scores = scoring.rows(rows, tallies(pairs), rule, level="document", task="layout")
     cases = []
     for row, pair in zip(rows.to_dicts(), pairs, strict=True):
         # The form itself is on both sides and says nothing.
@@ -91,31 +87,18 @@ def structure(records: pl.DataFrame) -> pl.DataFrame:
     >>> structure(pl.DataFrame(rows).with_columns(kind=pl.lit("line"), status=pl.lit("ok"))).height
     1
     """
-    built = (pl.col("task") != "layout") | pl.col("kind").is_in(STRUCTURE)
+    # Of task `layout`, words and lines say only what stands where.
+    built = (pl.col("task") != "layout") | pl.col("kind").is_in(["group", "link"])
     built &= pl.col("path").is_not_null() & pl.col("status").is_in(USABLE)
     return records.filter(built, ~pl.col("task").is_in(["vqa", "consistency", "click"]))
 
 
-def _by_document(records: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
-    groups = records.group_by("doc_id", maintain_order=True)
-    return {str(doc_id): group.to_dicts() for (doc_id,), group in groups}
-
-
-def _trees(records: pl.DataFrame, flaws: Counter[str] | None = None) -> dict[str, Node]:
-    """The tree of each document that has one."""
-    groups = _by_document(structure(records)).items()
-    return {doc_id: from_records(rows, flaws=flaws) for doc_id, rows in groups}
-
-
 def _json_scores(scoring: Scoring) -> pl.DataFrame:
-    sides = scoring.corpus.records, scoring.predictions.records
-    gold, answers = (
-        records.filter(task="value", path="/").unique("doc_id", keep="first") for records in sides
-    )
-    rows = scoring.documents(answers.select("doc_id", pred_status="status", pred="value"))
-    rows = rows.join(gold.select("doc_id", "value"), on="doc_id", maintain_order="left")
-    is_official = scoring.mode == "official"
-    parts = {"json_accuracy": json_tallies(rows["value"], used(rows), official=is_official)}
+    both = scoring.corpus.records, scoring.predictions.records
+    gold, answers = (records.filter(task="value", path="/") for records in both)
+    gold, rows = gold.select("doc_id", gold="value"), scoring.documents(answers)
+    rows = rows.join(gold, on="doc_id", maintain_order="left")
+    parts = {"json_accuracy": json_tallies(*sides(rows), official=scoring.mode == "official")}
     return scoring.rows(rows, parts, "lists=any-order", level="document", task="value")
 
 
@@ -138,25 +121,12 @@ def own_scores(
 
 def _of_documents(metric: metrics.Metric, task: str, scoring: Scoring) -> Iterator[pl.DataFrame]:
     """Rows of *scores* of the documents that have gold of a task, by what both sides have."""
-    sides = scoring.corpus.records, scoring.predictions.records
-    golds: Mapping[str, Any]
-    if is_tree := metric.view == "trees":
-        golds, preds = map(_trees, sides)
-    else:
-        golds, preds = (_by_document(side.filter(task=task)) for side in sides)
-    first = sides[1].drop_nulls("path").unique("doc_id", keep="first")
-    rows = scoring.documents(first.select("doc_id", pred_status="status"))
+    both, is_tree = (scoring.corpus.records, scoring.predictions.records), metric.view == "trees"
+    some = (structure(side) if is_tree else side.filter(task=task) for side in both)
+    golds, preds = (by_document(side, from_records if is_tree else list) for side in some)
+    rows = scoring.documents(both[1].drop_nulls("path"))
     rows = rows.filter(pl.col("doc_id").is_in([*golds]))
     if docs := rows["doc_id"].to_list():
-        absent = None if is_tree else []
-        given = [preds.get(doc, absent) for doc in docs]
+        given = [preds.get(doc, None if is_tree else []) for doc in docs]
         counted = {metric.name: metric.count([golds[doc] for doc in docs], given)}
         yield scoring.rows(rows, counted, level="document", task=task)
-
-
-def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.DataFrame:
-    """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
-    rows = responses.with_columns(path=pl.lit(None, pl.String))
-    parts = answer_tallies(responses["status"].to_list())
-    slices = {}, {"slice_by": "task", "slice_value": rows["task"]}
-    return pl.concat(score_table(rows, parts, level="answer", mode=mode, **by) for by in slices)

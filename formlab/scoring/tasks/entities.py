@@ -8,15 +8,14 @@ import polars as pl
 from formlab import text
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.folders import Corpus, Predictions
-from formlab.metrics import entities as family
 from formlab.metrics.entities import Matching, comparator, match_entities
 from formlab.scoring.align import side_by_side
 from formlab.scoring.tasks._kit import Scoring, TaskScores, text_rows
 from formlab.tables import USABLE
 
 RULES = "unrepeated=most-confident,else-first"
-# What precision and recall are made of: entities found, in the gold and predicted.
-_COUNTS = pl.col("right", "gold", "pred")
+# What these are made of: entities found, in the gold and predicted.
+_SCORES, _COUNTS = ("precision", "recall", "f1"), pl.col("right", "gold", "pred")
 # The leaves of gold and of predictions.
 Sides = tuple[pl.DataFrame, pl.DataFrame]
 
@@ -32,15 +31,14 @@ def score(scoring: Scoring) -> TaskScores:
     sides = gold.filter("is_scored"), claims.filter("is_scored")
     matching = match_entities(*sides, schema.matches, mode=scoring.mode)
     # A document was answered if any of its records was, else the first says why not.
-    first = pl.col("status").sort_by(~pl.col("status").is_in(USABLE), maintain_order=True).first()
-    documents = scoring.documents(predictions.records.group_by("doc_id").agg(pred_status=first))
+    is_unusable = ~pl.col("status").is_in(USABLE)
+    documents = scoring.documents(predictions.records.sort(is_unusable, maintain_order=True))
     answered = documents.filter(pl.col("status").is_in(USABLE))["doc_id"].implode()
     is_forgiven = pl.col("item").is_in(matching.forgiven.tolist())
     unscored = claims.filter(~pl.col("is_scored") | is_forgiven)
     unscored = unscored.select("doc_id", pred_path="path", unscored=pl.lit("unscored"))
-    joined = side_by_side(gold, claims, _pairs(sides, matching, schema)).join(
-        unscored, on=["doc_id", "pred_path"], how="left", maintain_order="left"
-    )
+    joined = side_by_side(gold, claims, _pairs(sides, matching, schema))
+    joined = joined.join(unscored, on=unscored.columns[:2], how="left", maintain_order="left")
     joined = joined.with_columns(
         pl.coalesce("kind", pl.col("pred_path").str.split("/").list.last()),
         task=pl.lit("entity"),
@@ -77,59 +75,47 @@ def _pairs(sides: Sides, matching: Matching, schema: Schema) -> pl.DataFrame:
     """The paths of values that stand beside each other: of matched items, then of all others."""
     pairs = matching.pairs.select("gold", "pred")
     taken = {*pairs["gold"]}, {*pairs["pred"], *matching.forgiven.tolist()}
-    rest = [
-        side.filter(~pl.col("item").is_in(items)) for side, items in zip(sides, taken, strict=True)
-    ]
+    both = zip(sides, taken, strict=True)
+    rest = [side.filter(~pl.col("item").is_in(items)) for side, items in both]
     # Single values by their turn, line items by what agrees.
     is_flat, turn = pl.col("component").is_null(), pl.int_range(pl.len())
-    flat = [
-        side.filter(is_flat).select("doc", "name", turn=turn.over("doc", "name"), **{name: "item"})
-        for side, name in zip(rest, pairs.columns, strict=True)
-    ]
-    flat = flat[0].join(flat[1], on=["doc", "name", "turn"])
+    flat = [side.filter(is_flat).with_columns(turn=turn.over("doc", "name")) for side in rest]
+    flat = flat[0].join(flat[1], on=["doc", "name", "turn"]).select(gold="item", pred="item_right")
     lines = match_entities(*(side.filter(~is_flat) for side in rest), schema.matches, mode="fixed")
-    pairs = pl.concat([pairs, *(some.select("gold", "pred") for some in (flat, lines.pairs))])
-    gold, pred = (
-        side.select("doc", "path", "item", "component", turn=turn.over("item", "component"))
-        for side in sides
-    )
+    pairs = pl.concat([pairs, flat, lines.pairs.select("gold", "pred")])
+    turn = turn.over("item", "component").alias("turn")
+    gold = sides[0].select("doc_id", "path", "item", "component", turn)
+    pred = sides[1].select("component", turn, pred="item", pred_path="path")
     both = gold.join(pairs, left_on="item", right_on="gold", maintain_order="left")
-    other = pred.select("component", "turn", pred="item", pred_path="path")
-    key = {"on": other.columns[:3], "nulls_equal": True}
-    both = both.join(other, **key, maintain_order="left")
-    return both.select("path", "pred_path", doc_id="doc")
+    both = both.join(pred, on=pred.columns[:3], nulls_equal=True, maintain_order="left")
+    return both.select("doc_id", "path", "pred_path")
 
 
 def _of_documents(
     scoring: Scoring, sides: Sides, matching: Matching, schema: Schema, documents: pl.DataFrame
 ) -> Iterator[pl.DataFrame]:
     """Of a slice precision, recall and F1; of all entities their micro and macro averages."""
-    first = pl.col("doc", "name").first()
-    gold, pred = (side.group_by("item").agg(first) for side in sides)
-    right = gold.join(matching.pairs, left_on="item", right_on="gold")
+    docs, (gold, pred) = documents.select("doc_id"), (side.unique("item") for side in sides)
+    gold = gold.join(matching.pairs, left_on="item", right_on="gold", how="left")
     wrong = pred.filter(~pl.col("item").is_in({*matching.pairs["pred"], *matching.forgiven}))
     # A pair is one prediction that counts, whatever share of it is right.
-    counted = (
-        right.select("doc", "name", right="credit", pred=1.0),
-        gold.select("doc", "name", gold=1.0),
-        wrong.select("doc", "name", pred=1.0),
-    )
-    found = pl.concat(counted, how="diagonal")
+    paired = pl.when(pl.col("credit").is_not_null()).then(1.0)
+    counted = gold.select("doc_id", "name", right="credit", gold=1.0, pred=paired)
+    counted = pl.concat([counted, wrong.select("doc_id", "name", pred=1.0)], how="diagonal")
 
     def counts(names: Sequence[str]) -> np.ndarray:
-        some = found.filter(pl.col("name").is_in(names)).group_by(doc_id="doc").agg(_COUNTS.sum())
-        units = documents.join(some, on="doc_id", how="left", maintain_order="left")
+        some = counted.filter(pl.col("name").is_in(names)).group_by("doc_id").agg(_COUNTS.sum())
+        units = docs.join(some, on="doc_id", how="left", maintain_order="left")
         return units.select(_COUNTS.fill_null(0.0)).to_numpy()
 
     slices = {("entity", name): {"": counts([name])} for name in schema.entities}
-    macro = [parts[""] for parts in slices.values()]
+    macro = np.hstack([parts[""] for parts in slices.values()])
     slices["group", "unrepeated"] = {"": counts(schema.names(UNREPEATED))}
-    slices[None, None] = {"micro": counts([*found["name"].unique()]), "macro": np.hstack(macro)}
+    slices[None, None] = {"micro_": counts([*counted["name"].unique()]), "macro_": macro}
     rules = RULES, None if scoring.mode == "official" else text.DATE_RULE
     for (by, value), parts in slices.items():
-        named = {name: name.rpartition("_")[0] for name in family.SCORES}
-        scores = {name: parts[average] for name, average in named.items() if average in parts}
-        options = {"task": "entity", "level": "document", "slice_by": by, "slice_value": value}
+        scores = {prefix + name: of for prefix, of in parts.items() for name in _SCORES}
+        options = {"task": "entity", "level": "document", "slices": {by: value}}
         yield scoring.rows(documents, scores, *rules, **options)
 
 
@@ -139,8 +125,7 @@ def leaves(
     """The leaves of gold and predictions, whether each of them `is_scored`, and notes why not."""
     is_value = (pl.col("task") != "layout") & pl.col("status").is_in(USABLE)
     claims = predictions.records.filter(is_value).drop_nulls("value")
-    if orders is None:
-        orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    orders = orders or text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     gold, pred = (_parsed(side, orders) for side in (corpus.records, claims))
     blank = gold.filter(pl.col("status") == "unscored").select("doc", "name", is_blank=True)
     pred = pred.join(blank.unique(), on=["doc", "name"], how="left", maintain_order="left")
@@ -164,21 +149,15 @@ def leaves(
 
 def _parsed(records: pl.DataFrame, orders: Mapping[str, str]) -> pl.DataFrame:
     """The records of values with the columns of `metrics.entities.LEAVES`."""
-    steps = pl.col("path").str.split("/")
-    nested = steps.list.len() > 3
+    path, records = pl.col("path"), records.drop_nulls("path").with_row_index("number")
     # The parts of a line item share the number of the first of them.
-    base = pl.when(nested).then(pl.col("path").str.extract(r"^(/[^/]*/[^/]*)")).otherwise("path")
-    written = pl.col("doc_id").replace_strict(orders, default=None, return_dtype=pl.String)
-    records = records.drop_nulls("path").with_row_index("number")
+    base = pl.coalesce(path.str.extract("^([^/]*/[^/]*/[^/]*)/"), path)
+    steps = pl.col("name", "component").str.replace_all("~1", "/", literal=True)
     return records.with_columns(
         doc="doc_id",
         item=pl.col("number").cast(pl.Int64).min().over("doc_id", base),
-        name=_unescaped(steps.list.get(1, null_on_oob=True).fill_null("")),
-        component=pl.when(nested).then(_unescaped(steps.list.get(3, null_on_oob=True))),
+        name=path.str.extract("^[^/]*/([^/]*)").fill_null(""),
+        component=path.str.extract("^(?:[^/]*/){3}([^/]*)"),
         identity="meta",
-        order=written,
-    )
-
-
-def _unescaped(step: pl.Expr) -> pl.Expr:
-    return step.str.replace_all("~1", "/", literal=True).str.replace_all("~0", "~", literal=True)
+        order=pl.col("doc_id").replace_strict(orders, default=None, return_dtype=pl.String),
+    ).with_columns(steps.str.replace_all("~0", "~", literal=True))

@@ -8,7 +8,7 @@ from formlab.scoring import page_text, rules
 from formlab.scoring.align import PRED, side_by_side, with_status
 from formlab.scoring.fields import described, filled, words_of_pages, words_read
 from formlab.scoring.item_alignment import placed, same_fields, same_paths
-from formlab.scoring.tasks._kit import Scoring, TaskScores, text_rows, used
+from formlab.scoring.tasks._kit import Scoring, TaskScores, sides, text_rows
 from formlab.tables import BOX, USABLE
 
 _PAGE, _UNSCORED = pl.col("path").is_null(), pl.lit("unscored")
@@ -32,7 +32,7 @@ def score(scoring: Scoring) -> TaskScores:
         known = rules.weights(declared)
         weights = [known.get(pattern(path), 1.0) for path in fields["path"]] if known else None
         right = (fields["outcome"] == "match").to_list()
-        tallies = match_tallies(fields["gold"].to_list(), used(fields), right, weights)
+        tallies = match_tallies(fields["gold"].to_list(), sides(fields)["pred"], right, weights)
         rule = rules.described(declared, threshold=scoring.threshold)
         scores.append(scoring.rows(fields, tallies, rule, read=read))
     return TaskScores.of([cases], scores, notes)
@@ -45,23 +45,21 @@ def _cases(scoring: Scoring) -> tuple[pl.DataFrame, str | None, dict[str, int]]:
     notes: dict[str, int] = {}
     if whole.rules is not None:
         gold = gold.with_columns(pl.col("meta").alias(rules.RULE))
-        options = {"threshold": scoring.threshold, "orders": scoring.orders}
-        both = side_by_side(gold, claims, same_fields(gold, claims, **options))
+        both = side_by_side(gold, claims, same_fields(gold, claims, **scoring.options))
         both = placed(both, whole.fields)
         is_null = rules.null_answers(both)
         notes["answers that say there is no value, taken for none"] = int(is_null.sum())
         # Where such an answer stands is kept, so that it can be found; who says so has answered.
-        names = [name for name in (*PRED.values(), "confidence") if name != "pred_origin"]
-        none = [pl.when(is_null).then(None).otherwise(name).alias(name) for name in names]
-        both = both.with_columns(*none, pl.when(is_null).then(True).alias("has_answer"))
+        names = pl.col(*PRED.values(), "confidence").exclude("pred_origin")
+        answered = pl.when(is_null).then(True).alias("has_answer")
+        both = both.with_columns(pl.when(~is_null).then(names), answered)
         both = both.filter(~(is_null & (pl.col("outcome") == "spurious").fill_null(False)))
         odd = rules.odd_values(both)
         notes["values that are none of their field's type, compared as text"] = odd
     else:
         both = side_by_side(gold, claims, same_paths(gold, claims))
     # A document-level row without a value gives only the status of the document.
-    has_content = ~_PAGE | pl.col("pred").is_not_null()
-    joined = both.filter(pl.col("outcome").is_null() | has_content)
+    joined = both.filter(pl.col("outcome").is_null() | ~_PAGE | pl.col("pred").is_not_null())
     answers, read = whole.answers.filter(task="text"), None
     if words_read(whole, "text"):
         read = described(scoring.reader)

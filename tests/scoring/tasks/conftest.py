@@ -2,11 +2,13 @@
 
 import json
 
+import polars as pl
 import pytest
 
 from formlab import readers, tables
 from formlab.benchmarks import load
 from formlab.folders import Predictions
+from formlab.scoring.tasks import content
 from formlab.scoring.tasks._kit import Scoring
 from formlab.scoring.whole import Whole
 
@@ -68,7 +70,7 @@ ANSWER = {
 
 @pytest.fixture
 def score_formcraft(tmp_path):
-    def run(answers, scorer):
+    def run(answers, *tasks):
         forms, given = tmp_path / "forms", tmp_path / "model"
         for folder in (forms, given):
             folder.mkdir()
@@ -77,7 +79,8 @@ def score_formcraft(tmp_path):
         for name, answer in answers.items():
             (given / name).write_text(answer if isinstance(answer, str) else json.dumps(answer))
         corpus = load("formcraft", root=tmp_path, split="test")
-        predictions = readers.read_predictions(given, corpus)
-        return scored_by(scorer, corpus, predictions)
+        scored = scored_by(content, corpus, readers.read_predictions(given, corpus))
+        cases, scores = (of.filter(pl.col("task").is_in(tasks)) for of in scored[:2])
+        return scored._replace(cases=cases, scores=scores)
 
     return run

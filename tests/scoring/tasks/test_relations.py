@@ -2,14 +2,13 @@ import polars as pl
 import pytest
 
 from formlab import tables
-from formlab.scoring.tasks import relations
 
 from .conftest import ANSWER, GOLD, field, item
 
 
 @pytest.fixture
 def score(score_formcraft):
-    return lambda answers: score_formcraft(answers, relations)
+    return lambda answers: score_formcraft(answers, "vqa", "consistency")
 
 
 def test_questions_are_right_on_the_typed_rung_in_every_slice(score):
@@ -81,15 +80,15 @@ def test_a_check_is_right_only_if_every_field_of_its_relation_is(score):
     assert checks.filter("typed")["failed"].list.len().to_list() == [0, 0, 0, 0]
 
 
-def test_a_value_copied_from_the_page_fails_where_another_follows(score_formcraft, monkeypatch):
+def test_a_value_copied_from_the_page_fails_where_another_follows(score, monkeypatch):
     # On the page stands PAID, and by the relation it had to be OPEN.
     checks = [item("c1", source="/Name", dependent=STAMP, expected="OPEN", fields=[DRINKS])]
     monkeypatch.setitem(GOLD, "consistency", checks)
-    scored = score_formcraft({
+    scored = score({
         "a.json": form("Ada Berg", "Tea; Milk", "PAID"),
         "b.json": form("Ada Burg", "Tea", "PAID"),
         "c.json": form("Ada Berg", "Tea; Milk", "PAID", c1="OPEN"),
-    }, relations)  # fmt: skip
+    })  # fmt: skip
     checks = scored.cases.filter(pl.col("task") == "consistency")
     assert checks.select("typed", "cause", "failed").rows() == [
         (False, "wrong_relation", [STAMP]),
@@ -113,7 +112,7 @@ def test_a_system_that_answered_no_questions_is_not_scored_on_them(score):
     form = {key: ANSWER[key] for key in ("fields", "groups")}
     scored = score({"a.json": form})
     assert set(scored.cases["task"]) == {"consistency"}
-    assert scored.notes == {"gold items of vqa not scored: the predictions answer none": 6}
+    assert scored.notes["gold items of vqa not scored: the predictions answer none"] == 6
 
 
 OTHER = {"fields": [{"label": "Zzz", "value": "1"}], "groups": []}

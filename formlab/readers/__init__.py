@@ -72,7 +72,7 @@ class Reader(NamedTuple):
     title: str
     fits: Callable[[Path], bool]
     read: Callable[[Source], Iterable[Row]]
-    splits: Callable[[Path], list[str]] | None = None  # Those that a path has answers for.
+    splits: Callable[[Path], list[str]] = lambda _: []  # Those that a path has answers for.
     both: Callable[[Path], tuple[Corpus, Predictions]] | None = None  # Gold and answers.
 
     def rows(self, source: Source) -> Iterator[Row]:
@@ -123,8 +123,7 @@ def is_run(source: Any) -> bool:
 def splits(path: str | Path) -> list[str]:
     """The splits that a file or folder holds answers for; empty where it does not say."""
     if not is_run(path := Path(path)):
-        reader = reader_of(path)
-        return reader.splits(path) if reader and reader.splits else []
+        return reader.splits(path) if (reader := reader_of(path)) else []
     head = files.read_json(path / "run.json") if files.is_file(path / "run.json") else None
     split = head.get("split") if isinstance(head, dict) else None
     return [split] if isinstance(split, str) else []

@@ -96,19 +96,21 @@ def lmms_eval(source: Source) -> Iterator[Row]:
     """lmms-eval's *_samples_*.jsonl"""
     lines = [*samples.json_lines(source, source.path)]
     # A sample is called by its image, if no other is of that, else by its number in the data set.
-    images = Counter(_image(line) for _, line in lines)
+    media = {origin: _first(line.get("input_media")) for origin, line in lines}
+    images = {of: PurePosixPath(file).stem for of, file in media.items() if isinstance(file, str)}
+    counts = Counter(images.values())
     stamp, _, task = door.stem(source.path).rpartition("samples_")
     # The figures of metric,filter, each with its standard error.
     results = samples.beside(source, source.path.with_name(f"{stamp}results.json"))
     count = at(results, "n-samples", task, "effective")
 
-    def sample_of(line: Row, _: str) -> Sample:
+    def sample_of(line: Row, origin: str) -> Sample:
         said = ((n, v.get("score") if isinstance(v, dict) else v) for n, v in line.items())
         scores = {n: v for n, v in said if n not in _BESIDE and isinstance(v, int | float)}
         columns = {"question": line.get("input"), "doc_hash": line.get("doc_hash")}
         # Metrics of lmms-eval look at the first of several answers.
         gold, answer = _accepted(line.get("target")), _first(line.get("filtered_resps"))
-        name = image if images[image := _image(line)] == 1 and image else line["doc_id"]
+        name = image if counts[image := images.get(origin)] == 1 and image else line["doc_id"]
         return Sample(name, gold=gold, answer=answer, scores=scores, columns=columns)
 
     figures = (
@@ -118,11 +120,6 @@ def lmms_eval(source: Source) -> Iterator[Row]:
     )
     system = str(results.get("model_name") or source.path.resolve().parent.name)
     return sample_rows(source, task, lines, sample_of, figures, system=system)
-
-
-def _image(line: Row) -> str | None:
-    media = _first(line.get("input_media"))
-    return PurePosixPath(media).stem if isinstance(media, str) else None
 
 
 def _first(value: Any) -> Any:
@@ -205,7 +202,7 @@ def omniai(source: Source) -> Iterator[Row]:
         name = PurePosixPath(re.split("[?#]", url)[0]).stem or origin
         system, rate = " + ".join(models) + is_direct or "omniai", entry.get("levenshteinDistance")
         scores = {"json_accuracy": entry.get("jsonAccuracy"), "levenshtein_similarity": rate}
-        call = {"text": text, "error": str(error) if error else None}
+        call = {"error": str(error) if error else None}
         given = {"request": url or None, "scores": scores, "call": call}
         gold = values(entry.get("trueMarkdown"), entry["trueJson"]) if "trueJson" in entry else ()
         status, answer = "api_error" if failed else "ok", values(text, form)
@@ -233,16 +230,17 @@ def docling_eval(source: Source) -> Iterator[Row]:
 
     def sample_of(row: Row, origin: str) -> Sample:
         cells = (row.get(name) or {} for name in _DOCLING["columns"][:3])
-        read = (c if isinstance(c, dict) else door.decoded(c, dict, origin) for c in cells)
-        gold, answer, info = read
+        cells = (c if isinstance(c, dict) else door.decoded(c, dict, origin) for c in cells)
+        gold, answer, info = cells
         outcome = str(row.get("status") or "success").lower().rpartition(".")[2]
         status = _DOCLING["status"].get(outcome, "api_error") if answer else "api_error"
-        read, doc_id = _docling_values(answer), row["document_id"]
         error = None if status in tables.USABLE else f"conversion: {outcome}"
-        call = {"error": error, "text": read[0][1] if answer else None}
         system = str(info.get("asset") or info.get("name") or "docling")
-        given = {"system": system, "scores": scores[str(doc_id)], "call": call}
-        return Sample(doc_id, None, _docling_values(gold), read, status, **given)
+        given = {"system": system, "scores": scores[str(row["document_id"])]}
+        gold, answer = _docling_values(gold), _docling_values(answer) if answer else None
+        return Sample(
+            row["document_id"], None, gold, answer, status, call={"error": error}, **given
+        )
 
     source.files += (shards := _shards(source.path))
     # Not the images, which are most of a shard.

@@ -61,16 +61,10 @@ def open_log(
 
 
 def open_logs(
-    source: Any,
-    benchmark: str | Corpus | None = None,
-    columns: Columns = None,
-    *,
-    root: str | Path | None = None,
-    split: str | None = None,
-    name: str | None = None,
-    **options: Any,
+    source: Any, benchmark: str | Corpus | None = None, columns: Columns = None, **options: Any
 ) -> list[Evaluation]:
     """An evaluation for each run in a log, as `open_log`; `name` and `out` are for one run."""
+    root, split, name = (options.pop(option, None) for option in ("root", "split", "name"))
     is_name = isinstance(benchmark, str)
     corpus = benchmarks.load(benchmark, root=root, split=split) if is_name else benchmark
     origin = Source(Path(sources.FRAME), corpus, columns or {})
@@ -95,10 +89,9 @@ def log_rows(source: Any, origin: Source) -> Iterator[Row]:
     reader = readers.Reader("table", title, is_table, read)
     if isinstance(source, str | Path):
         origin.path = path = files.local(source)
-        if not os.path.exists(path):
-            raise DataMissing("no such log", where=path, remedy="check the path")
         known = None if origin.columns else readers.reader_of(path, origin.corpus)
-        if known is None and not origin.columns and not is_table(path):
+        is_named = origin.columns or not os.path.exists(path)  # Reading says that nothing is there.
+        if not (known or is_named or is_table(path)):
             remedy = "with --predictions FILE if this is gold; --columns doc_id=id,gold=target,"
             remedy += "value=output if it is a log; or one of: "
             remedy += "; ".join(reader.title for reader in readers.READERS.values())
@@ -261,8 +254,26 @@ def differences(evaluation: Evaluation) -> pl.DataFrame:
     """
     scorer, distance = stated(evaluation).get("scorer"), pl.col("log_score") - pl.col("formlab")
     units = _units(evaluation) if scorer else _units(evaluation).clear()
-    differ = units.filter(pl.col("log_score").is_null() | (distance.abs() > _CLOSE))
-    why = [_why(row, scorer) for row in differ.iter_rows(named=True)]
+    differ, why = units.filter(pl.col("log_score").is_null() | (distance.abs() > _CLOSE)), []
+    for row in differ.iter_rows(named=True):
+        score, status, cause = row["log_score"], row["status"], row["cause"]
+        # Equal for formlab after case and spaces, or as typed values.
+        is_form = STAGE_OF.get(cause) == "form" or cause in ("space", "diacritic")
+        is_within = (row["gold"] or "").strip().lower() in (row["pred"] or "").lower()
+        reasons = {
+            "not scored in the log": score is None and status in tables.USABLE,
+            f"{status}: left out of the log's mean, counted as wrong by formlab": score is None,
+            f"{status}: scored in the log, nothing found for formlab": status not in tables.USABLE,
+            "a model judged it in the log": "model_graded" in scorer,
+            "the whole document is scored by another rule": row["path"] is None,
+            "partial credit in the log": score not in (0, 1),
+            f"normalisation: {cause}": cause and (not score or is_form),
+            "the log's own rule refuses it": not score,
+            "the log takes gold that stands within a longer answer": is_within,
+            f"the log's own rule accepts it: {cause}": True,
+        }
+        # The first that applies.
+        why.append(next(reason for reason, applies in reasons.items() if applies))
     return differ.select(*_CASE, why=pl.Series(why, dtype=pl.String))
 
 
@@ -286,27 +297,6 @@ def _units(evaluation: Evaluation) -> pl.DataFrame:
     whole = whole.join(figures, on="doc_id", how="left", maintain_order="left")
     others = asked.join(whole, on="doc_id", how="anti").filter(pl.col("log_score").count() > 0)
     return pl.concat([whole, others, asked.clear()], how="diagonal_relaxed")
-
-
-def _why(row: Row, scorer: str) -> str:
-    """Why the log and formlab differ on a case: the first reason that applies."""
-    score, status, cause = row["log_score"], row["status"], row["cause"]
-    # Equal for formlab after case and spaces, or as typed values.
-    is_form = STAGE_OF.get(cause) == "form" or cause in ("space", "diacritic")
-    is_within = (row["gold"] or "").strip().lower() in (row["pred"] or "").lower()
-    reasons = {
-        "not scored in the log": score is None and status in tables.USABLE,
-        f"{status}: left out of the log's mean, counted as wrong by formlab": score is None,
-        f"{status}: scored in the log, nothing found for formlab": status not in tables.USABLE,
-        "a model judged it in the log": "model_graded" in scorer,
-        "the whole document is scored by another rule": row["path"] is None,
-        "partial credit in the log": score not in (0, 1),
-        f"normalisation: {cause}": cause and (not score or is_form),
-        "the log's own rule refuses it": not score,
-        "the log takes gold that stands within a longer answer": is_within,
-        f"the log's own rule accepts it: {cause}": True,
-    }
-    return next(reason for reason, applies in reasons.items() if applies)
 
 
 tables.door(globals(), __all__)

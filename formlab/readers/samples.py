@@ -76,8 +76,8 @@ class Sample:
         scores = {f"{SCORE}{name}": number(score) for name, score in credit.items()}
         request = as_text(self.doc_id if self.request is None else self.request)
         call = {"role": "call", "task": "text", "request": request, "attempts": 1, "path": place}
-        text = None if isinstance(self.answer, tuple) else as_text(self.answer)
-        call |= {"text": text, "status": self.status} | self.call
+        texts = dict(self.answer) if isinstance(self.answer, tuple) else {None: self.answer}
+        call |= {"text": as_text(texts.get(None)), "status": self.status} | self.call
         answer = {"origin": origin, "status": status} | (scores if place is not None else {})
         for role, values, said in (("gold", golds, columns), ("answer", claims, answer)):
             if values:
@@ -163,12 +163,10 @@ def reading(source: Source, origin: object, note: str = UNREADABLE) -> Iterator[
 
 def runs_of(rows: Iterable[Row], source: Source) -> list[Source]:
     """The runs of a log, one for each system and epoch; figures are of each of them."""
-    of_all, rows = ["system", "epoch", "split", "doc_id", "path"], iter(rows)
-    parts = {role: [_frame([dict.fromkeys(of_all + of)])[:0]] for role, of in _ROLES.items()}
+    rows, parts = iter(rows), {r: [_frame([dict.fromkeys(of)])[:0]] for r, of in _ROLES.items()}
     while some := list(islice(rows, _ROWS)):
-        for role in parts:
-            if found := [row for row in some if row["role"] == role]:
-                parts[role].append(_frame(found))
+        for role in parts.keys() & {row["role"] for row in some}:
+            parts[role].append(_frame([row for row in some if row["role"] == role]))
     stem, by = door.stem(source.path), {r: pl.concat(p, how="diagonal") for r, p in parts.items()}
     usual = pl.col("system").fill_null(source.name or stem), pl.col("epoch").fill_null(1)
     by |= {role: by[role].with_columns(usual) for role in ("answer", "call")}
@@ -185,7 +183,9 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Source]:
         # Gold and figures that do not say theirs are of every run.
         is_system, is_epoch = pl.col("system") == system, pl.col("epoch") == epoch
         is_of = is_system.fill_null(value=True) & is_epoch.fill_null(value=True)
-        of_run = {role: rows.filter(is_of).drop(of_all[:3]) for role, rows in by.items()}
+        of_run = {
+            role: rows.filter(is_of).drop("system", "epoch", "split") for role, rows in by.items()
+        }
         is_one = sum(system == other for other, _ in keys) == 1
         said = {"name": system if is_one else f"{system}, epoch {epoch}", "log": log}
         runs.append(replace(source, notes=Counter(source.notes), rows=of_run, **said))

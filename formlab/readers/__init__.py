@@ -103,13 +103,11 @@ def by_name(what: str, named: Iterable[tuple[Any, Path]]) -> dict[Any, Path]:
 
 def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:
     """The reader that fits a file or folder; None for a table and for what nobody reads."""
-    from formlab.benchmarks import BENCHMARKS
-
-    # One that is called like a benchmark does not apply to answers for a user's own forms.
-    is_own = corpus is not None and corpus.benchmark == "own"
+    # What benchmarks publish does not apply to answers for a user's own forms.
+    others = NAMES["readers"]["published"] if corpus and corpus.benchmark == "own" else ()
     for name in sorted(READERS, key=READERS.builtin.__contains__) if os.path.exists(path) else ():
         with suppress(FormlabError):
-            if not (is_own and name in BENCHMARKS) and READERS[name].fits(Path(path)):
+            if name not in others and READERS[name].fits(Path(path)):
                 return READERS[name]
     return None
 
@@ -154,14 +152,14 @@ def read_predictions(
     """
     from formlab.readers import answers
 
-    path = files.local(source) if isinstance(source, str | Path) else None
-    if path and is_run(path):
-        run = answers.of_folder(path, corpus)
+    if is_run(source := files.local(source)):
+        run = answers.of_folder(source, corpus)
         return dataclasses.replace(run, system=name or run.system)
-    if path and not columns and (reader := reader_of(path, corpus)):
-        found = Source(path, corpus)
+    is_known = isinstance(source, Path) and not columns
+    if is_known and (reader := reader_of(source, corpus)):
+        found = Source(source, corpus)
         return answers.of_rows(reader.rows(found), found, name)
-    return next(answers.of_table(path or source, corpus, name=name, columns=columns or {}))
+    return next(answers.of_table(source, corpus, name=name, columns=columns or {}))
 
 
 sys.modules[__name__].__class__ = tables.Room

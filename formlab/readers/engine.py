@@ -88,8 +88,7 @@ def _reader(
         return [file for file in below if file.name[0] != "." and door.ending(file) in endings]
 
     def fits(path: Path) -> bool:
-        heads = map(door.head, listed(path)[: door.LOOKED_AT])
-        return any(re.search(mark.encode(), head) for head in heads)
+        return any(re.search(mark.encode(), door.head(f)) for f in listed(path)[: door.LOOKED_AT])
 
     def rows(source: Source) -> Iterator[Row]:
         source.files, corpus = listed(source.path), source.corpus
@@ -113,7 +112,7 @@ def _reader(
                     problem = f"neither pages nor values: {written(file)[:200]!r}"
                     raise DataBroken(problem, where=file)
                 rows = list(_rows(found, sizes.get(doc_id), has_text=has_text))
-            except ODD as error:
+            except (*ODD, etree.XMLSyntaxError) as error:
                 if not isinstance(error, FormlabError):
                     error = DataBroken(f"not laid out as {title}: {error!r:.200}", where=file)
                 errors.append(error)
@@ -133,10 +132,7 @@ def _sized(*sides: Any) -> Box | None:
 
 
 def _marked_up(path: Path, *, parser: Any) -> Reading:
-    try:
-        root = etree.fromstring(door.Member.of(path).read(), parser)
-    except (etree.XMLSyntaxError, ValueError) as error:
-        raise DataBroken(f"not readable XML: {error}", where=path) from error
+    root = etree.fromstring(door.Member.of(path).read(), parser)
     declared = root.getroottree().docinfo.internalDTD
     if declared is not None and next(declared.iterentities(), None) is not None:
         raise DataBroken("XML that declares entities", where=path, remedy="take them out")

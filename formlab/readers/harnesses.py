@@ -17,16 +17,14 @@ from formlab import files, tables
 from formlab.errors import DataBroken
 from formlab.readers import Reader, Row, Source, door, samples, sources
 from formlab.readers.door import as_text, at, number
-from formlab.readers.samples import ANSWER, Sample, figure, has, names, sample_rows
+from formlab.readers.samples import ANSWER, OTHERS, Sample, figure, has, names, sample_rows
 from formlab.text import replies
 from formlab.trees import escape, leaves, pointer, unescape
 
 # What they call things, by reader.
 _NAMES = tomllib.loads(Path(__file__).with_name("harnesses.toml").read_text("utf-8"))
 _DOCLING, _OLMOCR, _BESIDE = _NAMES["docling_eval"], _NAMES["olmocr"], _NAMES["lmms_eval"]["beside"]
-OTHER = "tests of a type that only the harness itself can judge, not scored"
 _PAGE = re.compile(_OLMOCR["page"])
-_MEMBERS = {*_NAMES["omniai"]["members"]}
 _SPELT = {ord(mark): text for marks, text in _OLMOCR["spelt"].items() for mark in marks}
 
 
@@ -40,7 +38,7 @@ def inspect(source: Source) -> Iterator[Row]:
         raise DataBroken("a log has header.json or _journal/start.json", where=path)
     log = door.decoded(head.read(), dict[str, Any], head.where)
     asked, results = log["eval"], log.get("results")
-    source.notes["the run had not ended, so that the log states no results"] = results is None
+    source.notes[OTHERS["ended"]] += results is None
     named = {n: member for n, member in members.items() if re.fullmatch(r"samples/.*\.json", n)}
     named |= {f"/samples/{n}": entry for n, entry in enumerate(log.get("samples") or ())}
     entries = ((f"{path.name}#{name}", entry) for name, entry in named.items())
@@ -185,7 +183,7 @@ def stickler(source: Source) -> Iterator[Row]:
 
 def omniai(source: Source) -> Iterator[Row]:
     """OmniAI's results.json"""
-    file = _results(source.path)
+    (file,) = _files(source.path, "results.json")
 
     def values(text: Any, form: Any) -> tuple[Any, ...]:
         return (None, as_text(text)), *samples.fields(samples.as_object(form) or {})
@@ -219,7 +217,7 @@ def docling_eval(source: Source) -> Iterator[Row]:
     path, scores, figures = source.path.resolve(), defaultdict[str, Row](dict), []
     for file in sorted((path if path.is_dir() else path.parent).glob("evaluation_*.json")):
         modality, content = file.stem.rpartition("_")[2], samples.beside(source, file)
-        with samples.reading(source, file.name, samples.FIGURES):
+        with samples.reading(source, file.name, OTHERS["figures"]):
             for row in content.get("evaluations") or ():
                 shares = (cell for cell in row.items() if cell[0].endswith(("f1", "_bbox")))
                 scores[str(row.get("doc_id"))] |= {f"{modality}/{n}": share for n, share in shares}
@@ -242,7 +240,7 @@ def docling_eval(source: Source) -> Iterator[Row]:
             row["document_id"], None, gold, answer, status, call={"error": error}, **given
         )
 
-    source.files += (shards := _shards(source.path))
+    source.files += (shards := _files(source.path, "**/*.parquet"))
     # Not the images, which are most of a shard.
     columns = pl.col(f"^({'|'.join(_DOCLING['columns'])})$")
     read = ((s.name, sources.items(pl.scan_parquet(s, glob=False).select(columns))) for s in shards)
@@ -250,9 +248,10 @@ def docling_eval(source: Source) -> Iterator[Row]:
     return sample_rows(source, door.stem(path), rows, sample_of, figures)
 
 
-def _shards(path: Path) -> list[Path]:
-    found = path.rglob("*.parquet") if path.is_dir() else [path]
-    return sorted(f for f in found if door.ending(f) == ".parquet" and files.is_file(f))
+def _files(path: Path, pattern: str) -> list[Path]:
+    """The files of a folder that are called so, or the one at a path."""
+    found = sorted(path.glob(pattern)) if path.is_dir() else [path]
+    return [file for file in found if files.is_file(file)]
 
 
 def _docling_values(document: Row) -> tuple[Any, ...]:
@@ -286,7 +285,8 @@ def olmocr(source: Source) -> Iterator[Row]:
     """olmOCR-bench's folder of tests and pages"""
     # Each test is a field, judged as by olmocr/bench/tests.py of allenai/olmocr.
     home, pages = source.path, _pages(source.path)
-    tests = [test for file in _tests(home) for test in samples.json_lines(source, file)]
+    found = (file for file in _files(home, "*.jsonl") if has(file, *_OLMOCR["file"]))
+    tests = [test for file in found for test in samples.json_lines(source, file)]
     runs = sorted({(candidate, repeat) for candidate, _, _, repeat in pages})
     entries = ((origin, (line, *run)) for run in runs for origin, line in tests)
 
@@ -297,8 +297,8 @@ def olmocr(source: Source) -> Iterator[Row]:
         golds = {"present": test["text"], "order": order, "absent": ""}
         pdf, gold = test["pdf"].removesuffix(".pdf"), golds.get(test["type"])
         file = pages.get((candidate, pdf, str(test["page"]), repeat))
-        source.notes[samples.MISSING] += file is None
-        source.notes[OTHER] += gold is None
+        source.notes[samples.JOINED["missing"]] += file is None
+        source.notes[OTHERS["unjudged"]] += gold is None
         answer = _answer_to(test, gold, door.written(file)) if file and gold is not None else None
         status = "unscored" if gold is None else "ok"
         columns = {"test": test["type"], "page": test["page"], "status": status}
@@ -306,10 +306,6 @@ def olmocr(source: Source) -> Iterator[Row]:
         return Sample(pdf, f"/{escape(test['id'])}", gold or "", answer, **given)
 
     return sample_rows(source, home.resolve().name, entries, sample_of)
-
-
-def _tests(folder: Path) -> list[Path]:
-    return [file for file in sorted(folder.glob("*.jsonl")) if {"pdf", "type", "id"} <= names(file)]
 
 
 def _pages(home: Path) -> dict[tuple[str, ...], Path]:
@@ -344,17 +340,13 @@ def _place(phrase: str, text: str, allowed: int) -> int | None:
     return best.dest_start if best.score / 100 >= 1 - allowed / len(phrase) else None
 
 
-def _results(path: Path) -> Path:
-    return path / "results.json" if path.is_dir() else path
-
-
 _FITS = {
     inspect: lambda p: door.ending(p) == ".eval" or has(p, ".json", "eval", "status", "version"),
     lmms_eval: lambda p: has(p, ".jsonl", "filtered_resps"),
-    omniai: lambda p: has(_results(p), ".json") and bool(_MEMBERS & names(_results(p))),
+    omniai: lambda p: any(has(f, ".json", "fileUrl") for f in _files(p, "results.json")),
     vlmevalkit: lambda p: {"index", "prediction"} <= names(p) and "predict" not in names(p),
     stickler: lambda p: has(p, ".jsonl", "comparison_result"),
-    docling_eval: lambda p: any({*_DOCLING["columns"][:2]} <= names(f) for f in _shards(p)[:1]),
-    olmocr: lambda p: p.is_dir() and bool(_tests(p)) and bool(_pages(p)),
+    docling_eval: lambda p: any(has(f, *_DOCLING["shard"]) for f in _files(p, "**/*.parquet")[:1]),
+    olmocr: lambda p: any(has(f, *_OLMOCR["file"]) for f in p.glob("*.jsonl")) and any(_pages(p)),
 }
 READERS = {r.__name__: Reader(r.__name__, str(r.__doc__), fits, r) for r, fits in _FITS.items()}

@@ -1,6 +1,7 @@
 """Samples of a log as rows: the gold, the answer, the call and the document of each."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -21,10 +22,8 @@ from formlab.text import answers, replies
 
 ANSWER = "/answer"  # Where a value stands that a log asks for without naming a field.
 SCORE = "log_by_"  # How the columns of a log's scores begin, before the name of the scorer.
-MISSING = "samples missing: planned, and not in the log"
-DUPLICATES = "samples given again: the last that did not fail is kept"
-UNREADABLE = "samples unreadable"
-FIGURES = "figures stated in the log that cannot be read"
+# What is noted of samples by the words of a report, and of all else.
+JOINED, OTHERS = tomllib.loads(Path(__file__).with_name("notes.toml").read_text("utf-8")).values()
 # What a column can be, with the names that tell it; the columns of the rows of a role.
 NAMES, _ROLES = door.NAMES["log"], door.NAMES["roles"]
 # Scores in words: those of tables, and Inspect's correct, incorrect, partial and no answer.
@@ -129,15 +128,16 @@ def sample_rows(
                     raise DataBroken("a sample without a name")
                 sample.status = sample.status or ("missing" if sample.answer is None else "ok")
                 key = (sample.system, sample.epoch, sample.doc_id, sample.path)
-                source.notes[DUPLICATES] += key in kept
+                source.notes[JOINED["duplicate"]] += key in kept
                 if sample.status in USABLE or kept.get(key, (0, sample))[1].status not in USABLE:
                     kept[key] = str(origin), sample
     if not kept:
-        reasons = [note for note in source.notes if note.startswith(f"first of {UNREADABLE}")]
+        first = f"first of {JOINED['unreadable']}"
+        reasons = [note for note in source.notes if note.startswith(first)]
         what = ": ".join(["the log has no samples", *reasons[:1]])
         raise DataBroken(what, where=source.path, remedy="a log of a run that has samples")
     requests = {as_text(sample.request) for _, sample in kept.values()}
-    source.notes[MISSING] += len({*map(as_text, planned)} - requests)
+    source.notes[JOINED["missing"]] += len({*map(as_text, planned)} - requests)
     models = {as_text(sample.model) for _, sample in kept.values()} - {None}
     system = next(iter(models)) if len(models) == 1 else system
     for origin, sample in map(kept.pop, [*kept]):
@@ -145,12 +145,12 @@ def sample_rows(
         run["system"] = sample.system or system or None
         with reading(source, origin):
             yield from [row | run for row in sample.rows(origin)]
-    with reading(source, source.path.name, FIGURES):
+    with reading(source, source.path.name, OTHERS["figures"]):
         yield from figures
 
 
 @contextmanager
-def reading(source: Source, origin: object, note: str = UNREADABLE) -> Iterator[None]:
+def reading(source: Source, origin: object, note: str = JOINED["unreadable"]) -> Iterator[None]:
     """What cannot be read in the block is counted under `note`, with the first reason."""
     try:
         yield
@@ -210,7 +210,7 @@ def beside(source: Source, file: Path) -> Row:
     """The object in a file of figures beside the samples; empty where there is none to read."""
     if file.is_file():
         source.files.append(file)
-        with reading(source, file.name, FIGURES):
+        with reading(source, file.name, OTHERS["figures"]):
             return door.decoded(door.Member.of(file).read(), dict[str, Any], file)
     return {}
 
@@ -293,9 +293,8 @@ def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
     """The leaves of a JSON value at their JSON Pointers, as text; what has no value is null."""
     for place, leaf, _ in values_of(value, path, {}):
         # A number of JSON as it was written, which a user's 9.0 in a workbook is not.
-        if not isinstance(leaf, str):
-            leaf = repr(leaf) if isinstance(leaf, float) and leaf == leaf else as_text(leaf)
-        yield place, leaf
+        is_number = isinstance(leaf, float) and leaf == leaf
+        yield place, repr(leaf) if is_number else as_text(leaf)
 
 
 def as_object(value: Any) -> Mapping[str, Any] | None:

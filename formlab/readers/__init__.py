@@ -37,10 +37,8 @@ UNMET = "no field of the answers is one of the gold's"
 _FILES = {n: f"formlab.readers.{home}:READERS" for home, of in NAMES["readers"].items() for n in of}
 READERS = Registry("readers", _FILES)
 # Names of modules that score, or read answers and gold, as what scores does.
-HOMES = {
-    "readers.logs": "differences headlines join_report open_log open_logs",
-    "readers.gold": "corpus",
-}
+HOMES = {"readers.logs": "differences headlines join_report open_log open_logs"}
+HOMES |= {"readers.gold": "corpus"}
 
 
 @dataclasses.dataclass

@@ -23,12 +23,10 @@ from formlab.trees import leaves
 
 _VALUE = re.compile(r"value(?!_?type)", re.IGNORECASE)
 _FILES = tomllib.loads(Path(__file__).with_name("engines.toml").read_text("utf-8"))
-_PAGES, _LINES, _WORDS = ({*names.split()} for names in _FILES.pop("elements").values())
+_PAGES, _LINES, _WORDS, _PLACE, _SUMMARIES = (of.split() for of in _FILES.pop("names").values())
 _NUMBER = r"\s+(-?[0-9.]+)"
 _BOX, _SURE = re.compile(rf"\bbbox{_NUMBER * 4}"), re.compile(rf"\bx_wconf{_NUMBER}")
 _SAFE: dict[str, Any] = {"no_network": True, "huge_tree": False, "remove_comments": True}
-_SUMMARIES = ("SummaryFields", "LineItemExpenseFields", "IdentityDocumentFields")
-_PLACE = ("level", "page_num", "block_num", "par_num", "line_num")
 
 
 @dataclass
@@ -152,10 +150,10 @@ def _marked_up(path: Path, *, parser: Any) -> Reading:
     return None, read, sizes
 
 
-def _below(element: Any, names: set[str]) -> list[Any]:
+def _below(element: Any, names: list[str]) -> list[Any]:
     below = element.iterdescendants(etree.Element)
     named = ((e, {etree.QName(e).localname, *e.get("class", "").split()}) for e in below)
-    return [inner for inner, its in named if its & names]
+    return [inner for inner, its in named if not its.isdisjoint(names)]
 
 
 def _element(element: Any, page: int) -> Found:

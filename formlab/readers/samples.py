@@ -70,7 +70,18 @@ class Sample:
             accepted = [files.storable(text) for text in texts if text is not None]
             columns |= {"accepted": accepted} if accepted[1:] else {}
             golds = [(place, text) for text in accepted[:1]]
-        status, claims = self._claims(form, golds)
+        status, answer = self.status, self.answer
+        if isinstance(answer, str) and answer and status in USABLE:
+            parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
+            is_field = form is None and self.path is not None
+            answer = answers.answer_in(parsed.value) if is_field else parsed.value
+            status = parsed.status if parsed.changes or parsed.status not in USABLE else status
+        # A null names no value; what failed has failed at each field that was asked for.
+        claims = self._values(answer, form) if status in USABLE else ()
+        if not (claims := [claim for claim in claims if claim[1] is not None]):
+            status = "missing" if status in USABLE else status
+            asked = [self.path] if form is None else [path for path, _ in golds]
+            claims = [(path, None) for path in asked]
         credit = {n: _CREDIT.get(str(s).lower().strip(), s) for n, s in self.scores.items()}
         scores = {f"{SCORE}{name}": number(score) for name, score in credit.items()}
         request = as_text(self.doc_id if self.request is None else self.request)
@@ -90,21 +101,6 @@ class Sample:
             return value if isinstance(value, tuple) else [(self.path, as_text(value))]
         base = "" if self.path == ANSWER else self.path or ""
         return [*fields(answers.form_in(value), base)] if isinstance(value, Mapping | list) else []
-
-    def _claims(self, form: Any, golds: Sequence[Any]) -> tuple[str | None, Sequence[Any]]:
-        """The status of what it answers, and the values; null at each field that was asked for."""
-        status, answer = self.status, self.answer
-        if isinstance(answer, str) and answer and status in USABLE:
-            parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
-            is_field = form is None and self.path is not None
-            answer = answers.answer_in(parsed.value) if is_field else parsed.value
-            status = parsed.status if parsed.changes or parsed.status not in USABLE else status
-        # A null names no value; what failed has failed at each field that was asked for.
-        found = self._values(answer, form) if status in USABLE else ()
-        if found := [value for value in found if value[1] is not None]:
-            return status, found
-        asked = [self.path] if form is None else [path for path, _ in golds]
-        return "missing" if status in USABLE else status, [(path, None) for path in asked]
 
 
 def sample_rows(

@@ -17,14 +17,15 @@ from formlab import files, tables
 from formlab.errors import DataBroken
 from formlab.readers import Reader, Row, Source, door, samples, sources
 from formlab.readers.door import as_text, at, number
-from formlab.readers.samples import ANSWER, OTHERS, Sample, figure, has, names, sample_rows
+from formlab.readers.samples import ANSWER, OTHERS, Sample, figure, names, sample_rows
 from formlab.text import replies
 from formlab.trees import escape, leaves, pointer, unescape
 
 # What they call things, by reader.
 _NAMES = tomllib.loads(Path(__file__).with_name("harnesses.toml").read_text("utf-8"))
 _DOCLING, _OLMOCR, _BESIDE = _NAMES["docling_eval"], _NAMES["olmocr"], _NAMES["lmms_eval"]["beside"]
-_PAGE = re.compile(_OLMOCR["page"])
+_LOG, _SHARD, _TEST = ({*of} for of in _NAMES["begins"].values())
+_SHARDS, _TESTS, _PAGE = "**/*.parquet", "*.jsonl", re.compile(_OLMOCR["page"])
 _SPELT = {ord(mark): text for marks, text in _OLMOCR["spelt"].items() for mark in marks}
 
 
@@ -240,7 +241,7 @@ def docling_eval(source: Source) -> Iterator[Row]:
             row["document_id"], None, gold, answer, status, call={"error": error}, **given
         )
 
-    source.files += (shards := _files(source.path, "**/*.parquet"))
+    source.files += (shards := _files(source.path, _SHARDS))
     # Not the images, which are most of a shard.
     columns = pl.col(f"^({'|'.join(_DOCLING['columns'])})$")
     read = ((s.name, sources.items(pl.scan_parquet(s, glob=False).select(columns))) for s in shards)
@@ -285,7 +286,7 @@ def olmocr(source: Source) -> Iterator[Row]:
     """olmOCR-bench's folder of tests and pages"""
     # Each test is a field, judged as by olmocr/bench/tests.py of allenai/olmocr.
     home, pages = source.path, _pages(source.path)
-    found = (file for file in _files(home, "*.jsonl") if has(file, *_OLMOCR["file"]))
+    found = (file for file in _files(home, _TESTS) if names(file, ".jsonl") >= _TEST)
     tests = [test for file in found for test in samples.json_lines(source, file)]
     runs = sorted({(candidate, repeat) for candidate, _, _, repeat in pages})
     entries = ((origin, (line, *run)) for run in runs for origin, line in tests)
@@ -341,12 +342,12 @@ def _place(phrase: str, text: str, allowed: int) -> int | None:
 
 
 _FITS = {
-    inspect: lambda p: door.ending(p) == ".eval" or has(p, ".json", "eval", "status", "version"),
-    lmms_eval: lambda p: has(p, ".jsonl", "filtered_resps"),
-    omniai: lambda p: any(has(f, ".json", "fileUrl") for f in _files(p, "results.json")),
+    inspect: lambda p: door.ending(p) == ".eval" or names(p, ".json") >= _LOG,
+    lmms_eval: lambda p: "filtered_resps" in names(p, ".jsonl"),
+    omniai: lambda p: any("fileUrl" in names(f, ".json") for f in _files(p, "results.json")),
     vlmevalkit: lambda p: {"index", "prediction"} <= names(p) and "predict" not in names(p),
-    stickler: lambda p: has(p, ".jsonl", "comparison_result"),
-    docling_eval: lambda p: any(has(f, *_DOCLING["shard"]) for f in _files(p, "**/*.parquet")[:1]),
-    olmocr: lambda p: any(has(f, *_OLMOCR["file"]) for f in p.glob("*.jsonl")) and any(_pages(p)),
+    stickler: lambda p: "comparison_result" in names(p, ".jsonl"),
+    docling_eval: lambda p: any(names(f, ".parquet") >= _SHARD for f in _files(p, _SHARDS)[:1]),
+    olmocr: lambda p: any(names(f, ".jsonl") >= _TEST for f in p.glob(_TESTS)) and any(_pages(p)),
 }
 READERS = {r.__name__: Reader(r.__name__, str(r.__doc__), fits, r) for r, fits in _FITS.items()}

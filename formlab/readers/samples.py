@@ -73,8 +73,7 @@ class Sample:
         status, answer = self.status, self.answer
         if isinstance(answer, str) and answer and status in USABLE:
             parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
-            is_field = form is None and self.path is not None
-            answer = answers.answer_in(parsed.value) if is_field else parsed.value
+            answer = parsed.value if place is None else answers.answer_in(parsed.value)
             status = parsed.status if parsed.changes or parsed.status not in USABLE else status
         # A null names no value; what failed has failed at each field that was asked for.
         claims = self._values(answer, form) if status in USABLE else ()
@@ -221,9 +220,10 @@ def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Row]]:
                     yield origin, door.decoded(line, dict[str, Any], origin)
 
 
-def names(path: Path) -> set[str]:
-    """The names of a table's columns, or those of members at the start of a JSON file."""
-    kind = door.kind(path) if path.is_file() else ""
+def names(path: Path, ending: str | None = None) -> set[str]:
+    """The names of a table's columns, or of members at the start of JSON, in a file so ending."""
+    is_one = path.is_file() and ending in (None, door.ending(path))
+    kind = door.kind(path) if is_one else ""
     if kind == "workbook":
         return set(sources.columns_of(path))
     if kind == "parquet":
@@ -233,11 +233,6 @@ def names(path: Path) -> set[str]:
     if kind in ("json", "lines"):
         return set(_KEY.findall(start))
     return {name.strip('" ') for name in re.split(r"[,;\t]", start.strip().partition("\n")[0])}
-
-
-def has(path: Path, ending: str, *keys: str) -> bool:
-    """Whether a file of that ending has all of `keys` as names of columns or members."""
-    return door.ending(path) == ending and {*keys} <= names(path)
 
 
 def figure(scorer: Any, kind: Any, score: Any, n: Any = None) -> Row:

@@ -120,9 +120,8 @@ def splits(path: str | Path) -> list[str]:
     """The splits that a file or folder holds answers for; empty where it does not say."""
     if not is_run(path := Path(path)):
         return reader.splits(path) if (reader := reader_of(path)) else []
-    head = files.read_json(path / "run.json") if files.is_file(path / "run.json") else None
-    split = head.get("split") if isinstance(head, dict) else None
-    return [split] if isinstance(split, str) else []
+    head = files.read_json(path / "run.json", dict) if files.is_file(path / "run.json") else {}
+    return [split] if isinstance(split := head.get("split"), str) else []
 
 
 def read_predictions(

@@ -16,7 +16,6 @@ from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers import Row, Source, answers, counted, samples, sources
 from formlab.readers.gold import corpora
-from formlab.readers.samples import JOINED, OTHERS
 from formlab.scoring.causes import STAGE_OF
 from formlab.scoring.evaluate import evaluate
 
@@ -111,9 +110,9 @@ def evaluation(
     gold = [] if corpus is None else [_joined(run, corpus, is_all=documents == "all")]
     calls, given = run.rows["call"], run.rows["answer"]
     # A sample that asks for an object has several answers, and is counted once.
-    run.notes[JOINED["matched"]] = calls.height or given.height
+    run.notes[samples.JOINED["matched"]] = calls.height or given.height
     failed = calls.filter(~pl.col("status").is_in([*tables.USABLE, "missing"]))
-    run.notes[JOINED["failed"]] = failed.height
+    run.notes[samples.JOINED["failed"]] = failed.height
     reasons = failed["error"].drop_nulls().value_counts(sort=True).head(5)
     run.notes.update({f"failed with {error[:120]}": count for error, count in reasons.rows()})
     with TemporaryDirectory(prefix="formlab-") as folder:
@@ -166,10 +165,10 @@ def _joined(run: Source, corpus: Corpus, *, is_all: bool) -> Corpus:
     for role, rows in run.rows.items():
         rows = rows.join(found, on=_KEY, nulls_equal=True, maintain_order="left")
         run.rows[role] = rows.with_columns(doc_id="at", path="at_path").drop("at", "at_path")
-    run.notes[OTHERS["strange"]] = places["at"].null_count()
+    run.notes[samples.OTHERS["strange"]] = places["at"].null_count()
     both = corpus.records.join(run.rows["gold"], on=_KEY, nulls_equal=True)
     both = both.select(pl.col("value", "value_right").str.strip_chars().fill_null(""))
-    run.notes[OTHERS["gold"]] = both.filter(pl.col("value") != pl.col("value_right")).height
+    run.notes[samples.OTHERS["gold"]] = both.filter(pl.col("value") != pl.col("value_right")).height
     if is_all:
         return corpus
     asked = known.select(doc_id="at", path="at_path").unique()
@@ -178,7 +177,7 @@ def _joined(run: Source, corpus: Corpus, *, is_all: bool) -> Corpus:
     pages = asked.filter(pl.col("path").is_null())
     others = part.records.filter(pl.col("task") != "layout").drop_nulls("path").select(_KEY)
     others = others.join(pages, on="doc_id", how="anti").join(asked, on=_KEY, how="anti")
-    run.notes[OTHERS["unasked"]] = others.height
+    run.notes[samples.OTHERS["unasked"]] = others.height
     records = part.records.join(others, on=_KEY, how="anti", maintain_order="left")
     return dataclasses.replace(part, records=records)
 
@@ -199,7 +198,7 @@ def join_report(evaluation: Evaluation) -> dict[str, int]:
     >>> join_report(open_log([{"id": "a", "target": "9.00", "output": "9.00"}]))
     {'matched': 1, 'missing': 0, 'duplicate': 0, 'failed': 0, 'unreadable': 0}
     """
-    return {word: evaluation.notes.get(f"log: {note}", 0) for word, note in JOINED.items()}
+    return {word: evaluation.notes.get(f"log: {note}", 0) for word, note in samples.JOINED.items()}
 
 
 def headlines(evaluation: Evaluation) -> pl.DataFrame:

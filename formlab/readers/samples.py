@@ -22,12 +22,11 @@ from formlab.text import answers, replies
 
 ANSWER = "/answer"  # Where a value stands that a log asks for without naming a field.
 SCORE = "log_by_"  # How the columns of a log's scores begin, before the name of the scorer.
-# What is noted of samples by the words of a report, and of all else.
-JOINED, OTHERS = tomllib.loads(Path(__file__).with_name("notes.toml").read_text("utf-8")).values()
+# What is noted of samples by the words of a report, and of all else; scores by their words.
+_TABLES = tomllib.loads(Path(__file__).with_name("notes.toml").read_text("utf-8"))
+JOINED, OTHERS, _CREDIT = _TABLES.values()
 # What a column can be, with the names that tell it; the columns of the rows of a role.
 NAMES, _ROLES = door.NAMES["log"], door.NAMES["roles"]
-# Scores in words: those of tables, and Inspect's correct, incorrect, partial and no answer.
-_CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "p": 0.5, "false": 0.0, "no": 0.0, "i": 0.0, "n": 0.0}
 _FAILURE = "Failed to obtain answer"  # What VLMEvalKit writes where there was none.
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
 _ROWS = 10_000  # Rows that are in memory at once, each perhaps of many values.
@@ -174,13 +173,12 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Source]:
     scorer = next((name for name in (*headline["scorer"], *scorers) if name in scorers), None)
     split = pl.concat(frame["split"] for frame in by.values()).drop_nulls().first()
     log, runs = {"name": split or stem, "headline": headline.to_dicts(), "scorer": scorer}, []
+    others = pl.exclude("system", "epoch", "split")
     for system, epoch in keys:
         # Gold and figures that do not say theirs are of every run.
         is_system, is_epoch = pl.col("system") == system, pl.col("epoch") == epoch
         is_of = is_system.fill_null(value=True) & is_epoch.fill_null(value=True)
-        of_run = {
-            role: rows.filter(is_of).drop("system", "epoch", "split") for role, rows in by.items()
-        }
+        of_run = {role: rows.filter(is_of).select(others) for role, rows in by.items()}
         is_one = sum(system == other for other, _ in keys) == 1
         said = {"name": system if is_one else f"{system}, epoch {epoch}", "log": log}
         runs.append(replace(source, notes=Counter(source.notes), rows=of_run, **said))
@@ -222,8 +220,7 @@ def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Row]]:
 
 def names(path: Path, ending: str | None = None) -> set[str]:
     """The names of a table's columns, or of members at the start of JSON, in a file so ending."""
-    is_one = path.is_file() and ending in (None, door.ending(path))
-    kind = door.kind(path) if is_one else ""
+    kind = door.kind(path) if path.is_file() and ending in (None, door.ending(path)) else ""
     if kind == "workbook":
         return set(sources.columns_of(path))
     if kind == "parquet":

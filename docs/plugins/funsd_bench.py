@@ -54,7 +54,7 @@ def sample_of(source, scores, file, _):
         parse = door.decoded(door.Member.of(file).read(), dict, file)
     except samples.ODD as error:
         # A document that cannot be read has failed; it is not left out.
-        source.notes[samples.UNREADABLE] += 1
+        source.notes[samples.JOINED["unreadable"]] += 1
         call = {"error": str(error)}
         return samples.Sample(file.stem, None, status="api_error", system=system, call=call)
     is_done = parse.get("success") is True

@@ -10,7 +10,7 @@ from formlab.readers import door, samples
 
 def fits(path):
     """Whether the samples of a JSON file have `answers` and what the model did `predict`."""
-    return door.ending(path) == ".json" and {"answers", "predict"} <= samples.names(path)
+    return {"answers", "predict"} <= samples.names(path, ".json")
 
 
 @formlab.reader("ocrbench", title="OCRBench v2's JSON with predict", fits=fits)

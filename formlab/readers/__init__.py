@@ -37,10 +37,8 @@ UNMET = "no field of the answers is one of the gold's"
 _FILES = {n: f"formlab.readers.{home}:READERS" for home, of in NAMES["readers"].items() for n in of}
 READERS = Registry("readers", _FILES)
 # Names of modules that score, or read answers and gold, as what scores does.
-HOMES = {
-    "readers.logs": "differences headlines join_report open_log open_logs",
-    "readers.gold": "corpus",
-}
+HOMES = {"readers.logs": "differences headlines join_report open_log open_logs"}
+HOMES |= {"readers.gold": "corpus"}
 
 
 @dataclasses.dataclass
@@ -72,7 +70,7 @@ class Reader(NamedTuple):
     title: str
     fits: Callable[[Path], bool]
     read: Callable[[Source], Iterable[Row]]
-    splits: Callable[[Path], list[str]] | None = None  # Those that a path has answers for.
+    splits: Callable[[Path], list[str]] = lambda _: []  # Those that a path has answers for.
     both: Callable[[Path], tuple[Corpus, Predictions]] | None = None  # Gold and answers.
 
     def rows(self, source: Source) -> Iterator[Row]:
@@ -103,13 +101,11 @@ def by_name(what: str, named: Iterable[tuple[Any, Path]]) -> dict[Any, Path]:
 
 def reader_of(path: str | Path, corpus: Corpus | None = None) -> Reader | None:
     """The reader that fits a file or folder; None for a table and for what nobody reads."""
-    from formlab.benchmarks import BENCHMARKS
-
-    # One that is called like a benchmark does not apply to answers for a user's own forms.
-    is_own = corpus is not None and corpus.benchmark == "own"
+    # What benchmarks publish does not apply to answers for a user's own forms.
+    others = NAMES["readers"]["published"] if corpus and corpus.benchmark == "own" else ()
     for name in sorted(READERS, key=READERS.builtin.__contains__) if os.path.exists(path) else ():
         with suppress(FormlabError):
-            if not (is_own and name in BENCHMARKS) and READERS[name].fits(Path(path)):
+            if name not in others and READERS[name].fits(Path(path)):
                 return READERS[name]
     return None
 
@@ -123,11 +119,9 @@ def is_run(source: Any) -> bool:
 def splits(path: str | Path) -> list[str]:
     """The splits that a file or folder holds answers for; empty where it does not say."""
     if not is_run(path := Path(path)):
-        reader = reader_of(path)
-        return reader.splits(path) if reader and reader.splits else []
-    head = files.read_json(path / "run.json") if files.is_file(path / "run.json") else None
-    split = head.get("split") if isinstance(head, dict) else None
-    return [split] if isinstance(split, str) else []
+        return reader.splits(path) if (reader := reader_of(path)) else []
+    head = files.read_json(path / "run.json", dict) if files.is_file(path / "run.json") else {}
+    return [split] if isinstance(split := head.get("split"), str) else []
 
 
 def read_predictions(
@@ -155,14 +149,14 @@ def read_predictions(
     """
     from formlab.readers import answers
 
-    path = files.local(source) if isinstance(source, str | Path) else None
-    if path and is_run(path):
-        run = answers.of_folder(path, corpus)
+    if is_run(source := files.local(source)):
+        run = answers.of_folder(source, corpus)
         return dataclasses.replace(run, system=name or run.system)
-    if path and not columns and (reader := reader_of(path, corpus)):
-        found = Source(path, corpus)
+    is_known = isinstance(source, Path) and not columns
+    if is_known and (reader := reader_of(source, corpus)):
+        found = Source(source, corpus)
         return answers.of_rows(reader.rows(found), found, name)
-    return next(answers.of_table(path or source, corpus, name=name, columns=columns or {}))
+    return next(answers.of_table(source, corpus, name=name, columns=columns or {}))
 
 
 sys.modules[__name__].__class__ = tables.Room

@@ -23,11 +23,10 @@ from formlab.trees import leaves
 
 _VALUE = re.compile(r"value(?!_?type)", re.IGNORECASE)
 _FILES = tomllib.loads(Path(__file__).with_name("engines.toml").read_text("utf-8"))
-_PAGES, _LINES, _WORDS = ({*names.split()} for names in _FILES.pop("elements").values())
+_PAGES, _LINES, _WORDS, _PLACE, _SUMMARIES = (of.split() for of in _FILES.pop("names").values())
 _NUMBER = r"\s+(-?[0-9.]+)"
 _BOX, _SURE = re.compile(rf"\bbbox{_NUMBER * 4}"), re.compile(rf"\bx_wconf{_NUMBER}")
 _SAFE: dict[str, Any] = {"no_network": True, "huge_tree": False, "remove_comments": True}
-_PLACE = ("level", "page_num", "block_num", "par_num", "line_num")
 
 
 @dataclass
@@ -87,8 +86,7 @@ def _reader(
         return [file for file in below if file.name[0] != "." and door.ending(file) in endings]
 
     def fits(path: Path) -> bool:
-        heads = map(door.head, listed(path)[: door.LOOKED_AT])
-        return any(re.search(mark.encode(), head) for head in heads)
+        return any(re.search(mark.encode(), door.head(f)) for f in listed(path)[: door.LOOKED_AT])
 
     def rows(source: Source) -> Iterator[Row]:
         source.files, corpus = listed(source.path), source.corpus
@@ -112,7 +110,7 @@ def _reader(
                     problem = f"neither pages nor values: {written(file)[:200]!r}"
                     raise DataBroken(problem, where=file)
                 rows = list(_rows(found, sizes.get(doc_id), has_text=has_text))
-            except ODD as error:
+            except (*ODD, etree.XMLSyntaxError) as error:
                 if not isinstance(error, FormlabError):
                     error = DataBroken(f"not laid out as {title}: {error!r:.200}", where=file)
                 errors.append(error)
@@ -132,10 +130,7 @@ def _sized(*sides: Any) -> Box | None:
 
 
 def _marked_up(path: Path, *, parser: Any) -> Reading:
-    try:
-        root = etree.fromstring(door.Member.of(path).read(), parser)
-    except (etree.XMLSyntaxError, ValueError) as error:
-        raise DataBroken(f"not readable XML: {error}", where=path) from error
+    root = etree.fromstring(door.Member.of(path).read(), parser)
     declared = root.getroottree().docinfo.internalDTD
     if declared is not None and next(declared.iterentities(), None) is not None:
         raise DataBroken("XML that declares entities", where=path, remedy="take them out")
@@ -149,17 +144,16 @@ def _marked_up(path: Path, *, parser: Any) -> Reading:
         lines = [line for line in _below(page, _LINES) if not _below(line, _LINES)]
         lines = [(line.getparent().get("id"), line) for line in lines or _below(page, _WORDS)]
         lines.sort(key=lambda of: order.get(of[1].get("id")) or order.get(of[0], last))
-        for _, line in lines:
-            read.append([_element(e, count) for e in (line, *_below(line, _WORDS))])
+        read += [[_element(e, count) for e in (of, *_below(of, _WORDS))] for _, of in lines]
         sides = [page.get(f"image{side}") or page.get(side.upper()) for side in ("Width", "Height")]
         sizes[count] = (_outline(page) or (0, 0, *map(number, sides)))[2:]
     return None, read, sizes
 
 
-def _below(element: Any, names: set[str]) -> list[Any]:
+def _below(element: Any, names: list[str]) -> list[Any]:
     below = element.iterdescendants(etree.Element)
     named = ((e, {etree.QName(e).localname, *e.get("class", "").split()}) for e in below)
-    return [inner for inner, its in named if its & names]
+    return [inner for inner, its in named if not its.isdisjoint(names)]
 
 
 def _element(element: Any, page: int) -> Found:
@@ -319,27 +313,21 @@ def _textract(content: Any) -> Reading:
             values = related(block, "VALUE")
             found = _part(next(iter(values), None), int(block.get("Page") or 1))
             pairs.append((text(block), replace(found, text=" ".join(map(text, values)))))
-    forms = [_keyed(pairs)]
-    for identity in _every(responses, "IdentityDocuments"):
-        forms.append(_summary(identity, "IdentityDocumentFields"))
-    for expense in expenses:
-        items = _every([expense], "LineItemGroups", "LineItems")
-        rows = [_summary(item, "LineItemExpenseFields") for item in items]
-        forms.append(_summary(expense, "SummaryFields") | ({"line_items": rows} if rows else {}))
+    summaries = map(_summary, _every(responses, "IdentityDocuments") + expenses)
     lines = [[*map(_part, (b, *related(b)))] for b in blocks if b.get("BlockType") == "LINE"]
     sizes = {int(block.get("Page") or 1): (1, 1) for block in (*blocks, *expenses)}
-    return [form for form in forms if form], lines, sizes
+    return [form for form in (_keyed(pairs), *summaries) if form], lines, sizes
 
 
-def _summary(holder: Row, name: str) -> dict[str, Any]:
+def _summary(holder: Row) -> dict[str, Any]:
     """Values by type, or by label if that is OTHER; a row as a whole says its cells again."""
-    pairs = []
-    for entry in _every([holder], name):
+    pairs, items = [], [*map(_summary, _every([holder], "LineItemGroups", "LineItems"))]
+    for entry in _first(holder, *_SUMMARIES) or ():
         kind, label = at(entry, "Type", "Text"), at(entry, "LabelDetection", "Text")
         if kind != "EXPENSE_ROW":
             value = _part(at(entry, "ValueDetection"), int(at(entry, "PageNumber") or 1))
             pairs.append((label if kind == "OTHER" and label else kind, value))
-    return _keyed(pairs)
+    return _keyed(pairs) | ({"line_items": items} if items else {})
 
 
 def _entities(holder: Any, name: str) -> dict[str, Any]:

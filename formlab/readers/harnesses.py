@@ -17,16 +17,15 @@ from formlab import files, tables
 from formlab.errors import DataBroken
 from formlab.readers import Reader, Row, Source, door, samples, sources
 from formlab.readers.door import as_text, at, number
-from formlab.readers.samples import ANSWER, Sample, figure, has, names, sample_rows
+from formlab.readers.samples import ANSWER, OTHERS, Sample, figure, names, sample_rows
 from formlab.text import replies
 from formlab.trees import escape, leaves, pointer, unescape
 
 # What they call things, by reader.
 _NAMES = tomllib.loads(Path(__file__).with_name("harnesses.toml").read_text("utf-8"))
 _DOCLING, _OLMOCR, _BESIDE = _NAMES["docling_eval"], _NAMES["olmocr"], _NAMES["lmms_eval"]["beside"]
-OTHER = "tests of a type that only the harness itself can judge, not scored"
-_PAGE = re.compile(_OLMOCR["page"])
-_MEMBERS = {*_NAMES["omniai"]["members"]}
+_LOG, _SHARD, _TEST = ({*of} for of in _NAMES["begins"].values())
+_SHARDS, _TESTS, _PAGE = "**/*.parquet", "*.jsonl", re.compile(_OLMOCR["page"])
 _SPELT = {ord(mark): text for marks, text in _OLMOCR["spelt"].items() for mark in marks}
 
 
@@ -40,7 +39,7 @@ def inspect(source: Source) -> Iterator[Row]:
         raise DataBroken("a log has header.json or _journal/start.json", where=path)
     log = door.decoded(head.read(), dict[str, Any], head.where)
     asked, results = log["eval"], log.get("results")
-    source.notes["the run had not ended, so that the log states no results"] = results is None
+    source.notes[OTHERS["ended"]] += results is None
     named = {n: member for n, member in members.items() if re.fullmatch(r"samples/.*\.json", n)}
     named |= {f"/samples/{n}": entry for n, entry in enumerate(log.get("samples") or ())}
     entries = ((f"{path.name}#{name}", entry) for name, entry in named.items())
@@ -96,19 +95,21 @@ def lmms_eval(source: Source) -> Iterator[Row]:
     """lmms-eval's *_samples_*.jsonl"""
     lines = [*samples.json_lines(source, source.path)]
     # A sample is called by its image, if no other is of that, else by its number in the data set.
-    images = Counter(_image(line) for _, line in lines)
+    media = {origin: _first(line.get("input_media")) for origin, line in lines}
+    images = {of: PurePosixPath(file).stem for of, file in media.items() if isinstance(file, str)}
+    counts = Counter(images.values())
     stamp, _, task = door.stem(source.path).rpartition("samples_")
     # The figures of metric,filter, each with its standard error.
     results = samples.beside(source, source.path.with_name(f"{stamp}results.json"))
     count = at(results, "n-samples", task, "effective")
 
-    def sample_of(line: Row, _: str) -> Sample:
+    def sample_of(line: Row, origin: str) -> Sample:
         said = ((n, v.get("score") if isinstance(v, dict) else v) for n, v in line.items())
         scores = {n: v for n, v in said if n not in _BESIDE and isinstance(v, int | float)}
         columns = {"question": line.get("input"), "doc_hash": line.get("doc_hash")}
         # Metrics of lmms-eval look at the first of several answers.
         gold, answer = _accepted(line.get("target")), _first(line.get("filtered_resps"))
-        name = image if images[image := _image(line)] == 1 and image else line["doc_id"]
+        name = image if counts[image := images.get(origin)] == 1 and image else line["doc_id"]
         return Sample(name, gold=gold, answer=answer, scores=scores, columns=columns)
 
     figures = (
@@ -118,11 +119,6 @@ def lmms_eval(source: Source) -> Iterator[Row]:
     )
     system = str(results.get("model_name") or source.path.resolve().parent.name)
     return sample_rows(source, task, lines, sample_of, figures, system=system)
-
-
-def _image(line: Row) -> str | None:
-    media = _first(line.get("input_media"))
-    return PurePosixPath(media).stem if isinstance(media, str) else None
 
 
 def _first(value: Any) -> Any:
@@ -188,7 +184,7 @@ def stickler(source: Source) -> Iterator[Row]:
 
 def omniai(source: Source) -> Iterator[Row]:
     """OmniAI's results.json"""
-    file = _results(source.path)
+    (file,) = _files(source.path, "results.json")
 
     def values(text: Any, form: Any) -> tuple[Any, ...]:
         return (None, as_text(text)), *samples.fields(samples.as_object(form) or {})
@@ -205,7 +201,7 @@ def omniai(source: Source) -> Iterator[Row]:
         name = PurePosixPath(re.split("[?#]", url)[0]).stem or origin
         system, rate = " + ".join(models) + is_direct or "omniai", entry.get("levenshteinDistance")
         scores = {"json_accuracy": entry.get("jsonAccuracy"), "levenshtein_similarity": rate}
-        call = {"text": text, "error": str(error) if error else None}
+        call = {"error": str(error) if error else None}
         given = {"request": url or None, "scores": scores, "call": call}
         gold = values(entry.get("trueMarkdown"), entry["trueJson"]) if "trueJson" in entry else ()
         status, answer = "api_error" if failed else "ok", values(text, form)
@@ -222,7 +218,7 @@ def docling_eval(source: Source) -> Iterator[Row]:
     path, scores, figures = source.path.resolve(), defaultdict[str, Row](dict), []
     for file in sorted((path if path.is_dir() else path.parent).glob("evaluation_*.json")):
         modality, content = file.stem.rpartition("_")[2], samples.beside(source, file)
-        with samples.reading(source, file.name, samples.FIGURES):
+        with samples.reading(source, file.name, OTHERS["figures"]):
             for row in content.get("evaluations") or ():
                 shares = (cell for cell in row.items() if cell[0].endswith(("f1", "_bbox")))
                 scores[str(row.get("doc_id"))] |= {f"{modality}/{n}": share for n, share in shares}
@@ -233,18 +229,19 @@ def docling_eval(source: Source) -> Iterator[Row]:
 
     def sample_of(row: Row, origin: str) -> Sample:
         cells = (row.get(name) or {} for name in _DOCLING["columns"][:3])
-        read = (c if isinstance(c, dict) else door.decoded(c, dict, origin) for c in cells)
-        gold, answer, info = read
+        cells = (c if isinstance(c, dict) else door.decoded(c, dict, origin) for c in cells)
+        gold, answer, info = cells
         outcome = str(row.get("status") or "success").lower().rpartition(".")[2]
         status = _DOCLING["status"].get(outcome, "api_error") if answer else "api_error"
-        read, doc_id = _docling_values(answer), row["document_id"]
         error = None if status in tables.USABLE else f"conversion: {outcome}"
-        call = {"error": error, "text": read[0][1] if answer else None}
         system = str(info.get("asset") or info.get("name") or "docling")
-        given = {"system": system, "scores": scores[str(doc_id)], "call": call}
-        return Sample(doc_id, None, _docling_values(gold), read, status, **given)
+        given = {"system": system, "scores": scores[str(row["document_id"])]}
+        gold, answer = _docling_values(gold), _docling_values(answer) if answer else None
+        return Sample(
+            row["document_id"], None, gold, answer, status, call={"error": error}, **given
+        )
 
-    source.files += (shards := _shards(source.path))
+    source.files += (shards := _files(source.path, _SHARDS))
     # Not the images, which are most of a shard.
     columns = pl.col(f"^({'|'.join(_DOCLING['columns'])})$")
     read = ((s.name, sources.items(pl.scan_parquet(s, glob=False).select(columns))) for s in shards)
@@ -252,9 +249,10 @@ def docling_eval(source: Source) -> Iterator[Row]:
     return sample_rows(source, door.stem(path), rows, sample_of, figures)
 
 
-def _shards(path: Path) -> list[Path]:
-    found = path.rglob("*.parquet") if path.is_dir() else [path]
-    return sorted(f for f in found if door.ending(f) == ".parquet" and files.is_file(f))
+def _files(path: Path, pattern: str) -> list[Path]:
+    """The files of a folder that are called so, or the one at a path."""
+    found = sorted(path.glob(pattern)) if path.is_dir() else [path]
+    return [file for file in found if files.is_file(file)]
 
 
 def _docling_values(document: Row) -> tuple[Any, ...]:
@@ -288,7 +286,8 @@ def olmocr(source: Source) -> Iterator[Row]:
     """olmOCR-bench's folder of tests and pages"""
     # Each test is a field, judged as by olmocr/bench/tests.py of allenai/olmocr.
     home, pages = source.path, _pages(source.path)
-    tests = [test for file in _tests(home) for test in samples.json_lines(source, file)]
+    found = (file for file in _files(home, _TESTS) if names(file, ".jsonl") >= _TEST)
+    tests = [test for file in found for test in samples.json_lines(source, file)]
     runs = sorted({(candidate, repeat) for candidate, _, _, repeat in pages})
     entries = ((origin, (line, *run)) for run in runs for origin, line in tests)
 
@@ -299,8 +298,8 @@ def olmocr(source: Source) -> Iterator[Row]:
         golds = {"present": test["text"], "order": order, "absent": ""}
         pdf, gold = test["pdf"].removesuffix(".pdf"), golds.get(test["type"])
         file = pages.get((candidate, pdf, str(test["page"]), repeat))
-        source.notes[samples.MISSING] += file is None
-        source.notes[OTHER] += gold is None
+        source.notes[samples.JOINED["missing"]] += file is None
+        source.notes[OTHERS["unjudged"]] += gold is None
         answer = _answer_to(test, gold, door.written(file)) if file and gold is not None else None
         status = "unscored" if gold is None else "ok"
         columns = {"test": test["type"], "page": test["page"], "status": status}
@@ -308,10 +307,6 @@ def olmocr(source: Source) -> Iterator[Row]:
         return Sample(pdf, f"/{escape(test['id'])}", gold or "", answer, **given)
 
     return sample_rows(source, home.resolve().name, entries, sample_of)
-
-
-def _tests(folder: Path) -> list[Path]:
-    return [file for file in sorted(folder.glob("*.jsonl")) if {"pdf", "type", "id"} <= names(file)]
 
 
 def _pages(home: Path) -> dict[tuple[str, ...], Path]:
@@ -346,17 +341,13 @@ def _place(phrase: str, text: str, allowed: int) -> int | None:
     return best.dest_start if best.score / 100 >= 1 - allowed / len(phrase) else None
 
 
-def _results(path: Path) -> Path:
-    return path / "results.json" if path.is_dir() else path
-
-
 _FITS = {
-    inspect: lambda p: door.ending(p) == ".eval" or has(p, ".json", "eval", "status", "version"),
-    lmms_eval: lambda p: has(p, ".jsonl", "filtered_resps"),
-    omniai: lambda p: has(_results(p), ".json") and bool(_MEMBERS & names(_results(p))),
+    inspect: lambda p: door.ending(p) == ".eval" or names(p, ".json") >= _LOG,
+    lmms_eval: lambda p: "filtered_resps" in names(p, ".jsonl"),
+    omniai: lambda p: any("fileUrl" in names(f, ".json") for f in _files(p, "results.json")),
     vlmevalkit: lambda p: {"index", "prediction"} <= names(p) and "predict" not in names(p),
-    stickler: lambda p: has(p, ".jsonl", "comparison_result"),
-    docling_eval: lambda p: any({*_DOCLING["columns"][:2]} <= names(f) for f in _shards(p)[:1]),
-    olmocr: lambda p: p.is_dir() and bool(_tests(p)) and bool(_pages(p)),
+    stickler: lambda p: "comparison_result" in names(p, ".jsonl"),
+    docling_eval: lambda p: any(names(f, ".parquet") >= _SHARD for f in _files(p, _SHARDS)[:1]),
+    olmocr: lambda p: any(names(f, ".jsonl") >= _TEST for f in p.glob(_TESTS)) and any(_pages(p)),
 }
 READERS = {r.__name__: Reader(r.__name__, str(r.__doc__), fits, r) for r, fits in _FITS.items()}

@@ -21,11 +21,6 @@ from formlab.scoring.evaluate import evaluate
 
 __all__ = ["differences", "headlines", "join_report", "open_log", "open_logs"]
 
-MATCHED, FAILED = "samples matched", "samples failed"
-STRANGE = "samples that the benchmark does not have"
-OTHER_GOLD = "targets that differ from the benchmark's gold, which is used"
-_REPORT = {"matched": MATCHED, "missing": samples.MISSING, "duplicate": samples.DUPLICATES}
-_REPORT |= {"failed": FAILED, "unreadable": samples.UNREADABLE}
 _CLOSE = 0.005  # Two figures of a document that differ by more than rounding.
 _KEY = ["doc_id", "path"]
 _CASE = ("doc_id", "path", "gold", "pred", "status", "log_score", "formlab")
@@ -61,16 +56,10 @@ def open_log(
 
 
 def open_logs(
-    source: Any,
-    benchmark: str | Corpus | None = None,
-    columns: Columns = None,
-    *,
-    root: str | Path | None = None,
-    split: str | None = None,
-    name: str | None = None,
-    **options: Any,
+    source: Any, benchmark: str | Corpus | None = None, columns: Columns = None, **options: Any
 ) -> list[Evaluation]:
     """An evaluation for each run in a log, as `open_log`; `name` and `out` are for one run."""
+    root, split, name = (options.pop(option, None) for option in ("root", "split", "name"))
     is_name = isinstance(benchmark, str)
     corpus = benchmarks.load(benchmark, root=root, split=split) if is_name else benchmark
     origin = Source(Path(sources.FRAME), corpus, columns or {})
@@ -95,10 +84,9 @@ def log_rows(source: Any, origin: Source) -> Iterator[Row]:
     reader = readers.Reader("table", title, is_table, read)
     if isinstance(source, str | Path):
         origin.path = path = files.local(source)
-        if not os.path.exists(path):
-            raise DataMissing("no such log", where=path, remedy="check the path")
         known = None if origin.columns else readers.reader_of(path, origin.corpus)
-        if known is None and not origin.columns and not is_table(path):
+        is_named = origin.columns or not os.path.exists(path)  # Reading says that nothing is there.
+        if not (known or is_named or is_table(path)):
             remedy = "with --predictions FILE if this is gold; --columns doc_id=id,gold=target,"
             remedy += "value=output if it is a log; or one of: "
             remedy += "; ".join(reader.title for reader in readers.READERS.values())
@@ -122,9 +110,9 @@ def evaluation(
     gold = [] if corpus is None else [_joined(run, corpus, is_all=documents == "all")]
     calls, given = run.rows["call"], run.rows["answer"]
     # A sample that asks for an object has several answers, and is counted once.
-    run.notes[MATCHED] = calls.height or given.height
+    run.notes[samples.JOINED["matched"]] = calls.height or given.height
     failed = calls.filter(~pl.col("status").is_in([*tables.USABLE, "missing"]))
-    run.notes[FAILED] = failed.height
+    run.notes[samples.JOINED["failed"]] = failed.height
     reasons = failed["error"].drop_nulls().value_counts(sort=True).head(5)
     run.notes.update({f"failed with {error[:120]}": count for error, count in reasons.rows()})
     with TemporaryDirectory(prefix="formlab-") as folder:
@@ -177,10 +165,10 @@ def _joined(run: Source, corpus: Corpus, *, is_all: bool) -> Corpus:
     for role, rows in run.rows.items():
         rows = rows.join(found, on=_KEY, nulls_equal=True, maintain_order="left")
         run.rows[role] = rows.with_columns(doc_id="at", path="at_path").drop("at", "at_path")
-    run.notes[STRANGE] = places["at"].null_count()
+    run.notes[samples.OTHERS["strange"]] = places["at"].null_count()
     both = corpus.records.join(run.rows["gold"], on=_KEY, nulls_equal=True)
     both = both.select(pl.col("value", "value_right").str.strip_chars().fill_null(""))
-    run.notes[OTHER_GOLD] = both.filter(pl.col("value") != pl.col("value_right")).height
+    run.notes[samples.OTHERS["gold"]] = both.filter(pl.col("value") != pl.col("value_right")).height
     if is_all:
         return corpus
     asked = known.select(doc_id="at", path="at_path").unique()
@@ -189,7 +177,7 @@ def _joined(run: Source, corpus: Corpus, *, is_all: bool) -> Corpus:
     pages = asked.filter(pl.col("path").is_null())
     others = part.records.filter(pl.col("task") != "layout").drop_nulls("path").select(_KEY)
     others = others.join(pages, on="doc_id", how="anti").join(asked, on=_KEY, how="anti")
-    run.notes["fields of these documents that no sample asks for"] = others.height
+    run.notes[samples.OTHERS["unasked"]] = others.height
     records = part.records.join(others, on=_KEY, how="anti", maintain_order="left")
     return dataclasses.replace(part, records=records)
 
@@ -204,18 +192,13 @@ def _predictions(run: Source, corpus: Corpus, of_corpus: pl.Expr) -> Predictions
     return dataclasses.replace(found, settings={"log": run.log}, notes=notes).check()
 
 
-def stated(evaluation: Evaluation) -> dict[str, Any]:
-    """What an evaluation of `open_log` keeps of its log: name, headline, scorer."""
-    return (evaluation.settings.get("system") or {}).get("log") or {}
-
-
 def join_report(evaluation: Evaluation) -> dict[str, int]:
     """How the samples of a log were joined, from an evaluation of `open_log`: five counts.
 
     >>> join_report(open_log([{"id": "a", "target": "9.00", "output": "9.00"}]))
     {'matched': 1, 'missing': 0, 'duplicate': 0, 'failed': 0, 'unreadable': 0}
     """
-    return {word: evaluation.notes.get(f"log: {note}", 0) for word, note in _REPORT.items()}
+    return {word: evaluation.notes.get(f"log: {note}", 0) for word, note in samples.JOINED.items()}
 
 
 def headlines(evaluation: Evaluation) -> pl.DataFrame:
@@ -229,12 +212,12 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
     >>> headlines(log).filter(over="scored").select("by", "value", "n").rows()
     [('log', 0.0, 1), ('formlab', 1.0, 1)]
     """
-    units, scorer = _units(evaluation), stated(evaluation).get("scorer")
+    units, log = _units(evaluation)
+    scorer, is_whole = log.get("scorer"), "log_document_status" in evaluation.documents
     rows = [
         ("log, as stated", f"{of['scorer']}: {of['metric']}", "scored", of["value"], of["n"])
-        for of in stated(evaluation).get("headline", ())
+        for of in log.get("headline", ())
     ]
-    is_whole = "log_document_status" in evaluation.documents
     measure = f"normalised_accuracy of fields{', mean of documents' if is_whole else ''}"
     measure = scorer if is_whole and scorer in evaluation.scores["metric"] else measure
     # An error rate of what was not read is that of an empty text: 1.
@@ -259,23 +242,42 @@ def differences(evaluation: Evaluation) -> pl.DataFrame:
     Columns `doc_id`, `path` (null where whole documents are scored), `gold`, `pred`, `status`, the
     log's `log_score` and `formlab` (1 if right, else 0; of a document the metric's value).
     """
-    scorer, distance = stated(evaluation).get("scorer"), pl.col("log_score") - pl.col("formlab")
-    units = _units(evaluation) if scorer else _units(evaluation).clear()
-    differ = units.filter(pl.col("log_score").is_null() | (distance.abs() > _CLOSE))
-    why = [_why(row, scorer) for row in differ.iter_rows(named=True)]
+    (units, log), distance = _units(evaluation), pl.col("log_score") - pl.col("formlab")
+    units = units if (scorer := log.get("scorer")) else units.clear()
+    differ, why = units.filter(pl.col("log_score").is_null() | (distance.abs() > _CLOSE)), []
+    for row in differ.iter_rows(named=True):
+        score, status, cause = row["log_score"], row["status"], row["cause"]
+        # Equal for formlab after case and spaces, or as typed values.
+        is_form = STAGE_OF.get(cause) == "form" or cause in ("space", "diacritic")
+        is_within = (row["gold"] or "").strip().lower() in (row["pred"] or "").lower()
+        reasons = {
+            "not scored in the log": score is None and status in tables.USABLE,
+            f"{status}: left out of the log's mean, counted as wrong by formlab": score is None,
+            f"{status}: scored in the log, nothing found for formlab": status not in tables.USABLE,
+            "a model judged it in the log": "model_graded" in scorer,
+            "the whole document is scored by another rule": row["path"] is None,
+            "partial credit in the log": score not in (0, 1),
+            f"normalisation: {cause}": cause and (not score or is_form),
+            "the log's own rule refuses it": not score,
+            "the log takes gold that stands within a longer answer": is_within,
+            f"the log's own rule accepts it: {cause}": True,
+        }
+        # The first that applies.
+        why.append(next(reason for reason, applies in reasons.items() if applies))
     return differ.select(*_CASE, why=pl.Series(why, dtype=pl.String))
 
 
-def _units(evaluation: Evaluation) -> pl.DataFrame:
-    """What the log scored with formlab's verdict; without its scores all that was asked for."""
-    scorer, right = stated(evaluation).get("scorer"), pl.col("outcome") == "match"
+def _units(evaluation: Evaluation) -> tuple[pl.DataFrame, Row]:
+    """What the log scored with formlab's verdict, else all that was asked for; what it states."""
+    log = (evaluation.settings.get("system") or {}).get("log") or {}
+    scorer, right = log.get("scorer"), pl.col("outcome") == "match"
     is_field = pl.col("gold").is_not_null() & ~pl.col("level").is_in(tables.WHOLE_LEVELS)
     none = pl.LazyFrame(schema={"log_score": pl.Float64})
     cases = pl.concat([evaluation.scan("cases"), none], how="diagonal")
     asked = cases.filter(is_field, pl.col("outcome") != "unscored")
     asked = asked.select(*_CASE[:6], "cause", formlab=right.cast(pl.Float64)).collect()
     if "log_document_status" not in evaluation.documents:
-        return asked
+        return asked, log
     named = {"log_document_status": "status", "log_document_score": "log_score"}
     whole = evaluation.documents.select("doc_id", "^log_document_(status|score)$")
     whole = whole.rename(named, strict=False).drop_nulls("status")
@@ -285,28 +287,7 @@ def _units(evaluation: Evaluation) -> pl.DataFrame:
     figures = (figures if figures.height else asked).group_by("doc_id").agg(pl.mean("formlab"))
     whole = whole.join(figures, on="doc_id", how="left", maintain_order="left")
     others = asked.join(whole, on="doc_id", how="anti").filter(pl.col("log_score").count() > 0)
-    return pl.concat([whole, others, asked.clear()], how="diagonal_relaxed")
-
-
-def _why(row: Row, scorer: str) -> str:
-    """Why the log and formlab differ on a case: the first reason that applies."""
-    score, status, cause = row["log_score"], row["status"], row["cause"]
-    # Equal for formlab after case and spaces, or as typed values.
-    is_form = STAGE_OF.get(cause) == "form" or cause in ("space", "diacritic")
-    is_within = (row["gold"] or "").strip().lower() in (row["pred"] or "").lower()
-    reasons = {
-        "not scored in the log": score is None and status in tables.USABLE,
-        f"{status}: left out of the log's mean, counted as wrong by formlab": score is None,
-        f"{status}: scored in the log, nothing found for formlab": status not in tables.USABLE,
-        "a model judged it in the log": "model_graded" in scorer,
-        "the whole document is scored by another rule": row["path"] is None,
-        "partial credit in the log": score not in (0, 1),
-        f"normalisation: {cause}": cause and (not score or is_form),
-        "the log's own rule refuses it": not score,
-        "the log takes gold that stands within a longer answer": is_within,
-        f"the log's own rule accepts it: {cause}": True,
-    }
-    return next(reason for reason, applies in reasons.items() if applies)
+    return pl.concat([whole, others, asked.clear()], how="diagonal_relaxed"), log
 
 
 tables.door(globals(), __all__)

@@ -5,7 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 
@@ -23,6 +23,10 @@ from formlab.trees import escape
 SUFFIX = "-test_predictions.json"  # The ending of VRDU's files.
 _KEY = re.compile(rb"""['"]?\b(?:fields|groups|vqa|consistency)['"]?\s*:""")
 _OUTPUTS = re.compile(rb'"(?:batch_info|template_used|model_response|submission_time)"\s*:')
+# What names the form of an output, what else it has, and what of a submission is no field.
+_FORM = ("template_used", "form", "data_source")
+_ENTRY = {"instance": int | None, "model_response": Row | str | None}
+_Entry = TypedDict("_Entry", dict.fromkeys(_FORM, str | None) | _ENTRY, total=False)
 _NO_FIELDS = ("submission_time", "instance", "form")
 _OUTPUT = 'an output, as {"template_used": "A11", "model_response": ""}, or a list of them'
 _RESULTS = '{"results": {"f.pdf": [["name", ["text", [page, x0, y0, x1, y1], [[start, end]]]]]}}'
@@ -69,15 +73,6 @@ def _form_files(path: Path) -> list[Path]:
     return found if any(_KEY.search(head(f)) for f in found[:LOOKED_AT]) else []
 
 
-class _Entry(msgspec.Struct):
-    form: str | None = None
-    instance: int | None = None
-    template_used: str | None = None
-    data_source: str | None = None
-    model_response: Row | str | None = None
-    submission_time: Any = None
-
-
 def formfactory(source: Source) -> Iterator[Row]:
     """Lines ``[640,585] Ada Berg`` that models wrote for forms, in JSON or alone; submissions."""
     numbers, taken = Counter[tuple[str, str]](), set[tuple[str, str]]()
@@ -92,15 +87,16 @@ def formfactory(source: Source) -> Iterator[Row]:
         for index, cells in enumerate(entries):
             where = file.name if is_text else f"{file.name}#/{index}"
             entry = files.convert(cells, _Entry, where=where, remedy=_OUTPUT)
-            kind = "output" if entry.submission_time is None else "submission"
-            stated = map(str, (entry.template_used, entry.form, entry.data_source, file.stem))
+            kind = "output" if cells.get("submission_time") is None else "submission"
+            stated = [*map(str, map(entry.get, _FORM)), file.stem]
             codes = {name.split(mark)[0] for name in stated for mark in "_."}
             forms = (f for f in factory.forms().values() if {f.code, f.file} & codes)
             if is_text:
                 document = stem(file)
             elif form := next(forms, None):
-                numbers[form.code, kind] += (is_next := entry.instance is None)
-                document = factory.doc_id(form, entry.instance or numbers[form.code, kind])
+                number = entry.get("instance")
+                numbers[form.code, kind] += (is_next := number is None)
+                document = factory.doc_id(form, number or numbers[form.code, kind])
                 source.notes[f"{kind}s without an instance number, taken in order"] += is_next
             else:
                 source.notes["outputs of a form that is not known"] += 1
@@ -111,7 +107,7 @@ def formfactory(source: Source) -> Iterator[Row]:
             taken.add((document, kind))
             fields = ((factory.pointer(n), cells[n]) for n in cells if n not in _NO_FIELDS)
             filled = ({"task": "value", "path": path, "value": as_text(v)} for path, v in fields)
-            rows = filled if kind == "submission" else _output(entry, where)
+            rows = filled if kind == "submission" else _output(cells.get("model_response"), where)
             base = {"role": "answer", "doc_id": document, "origin": where, "status": "ok"}
             yield from (base | row for row in rows)
 
@@ -126,9 +122,8 @@ def _outputs(path: Path) -> list[Path]:
     return sorted(found | {file for file in named if ending(file) == ".txt"})
 
 
-def _output(entry: _Entry, where: str) -> Iterator[Row]:
+def _output(answer: Any, where: str) -> Iterator[Row]:
     """What a model wrote for one instance, and the lines in it behind any reasoning."""
-    answer = entry.model_response
     answer = answer if isinstance(answer, dict) else {"model_response": answer}
     said, status = answer.get("model_response"), answer.get("status", "success")
     text, page = as_text(said), {"task": "click", "kind": "page"}

@@ -1,6 +1,7 @@
 """Samples of a log as rows: the gold, the answer, the call and the document of each."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -21,14 +22,11 @@ from formlab.text import answers, replies
 
 ANSWER = "/answer"  # Where a value stands that a log asks for without naming a field.
 SCORE = "log_by_"  # How the columns of a log's scores begin, before the name of the scorer.
-MISSING = "samples missing: planned, and not in the log"
-DUPLICATES = "samples given again: the last that did not fail is kept"
-UNREADABLE = "samples unreadable"
-FIGURES = "figures stated in the log that cannot be read"
+# What is noted of samples by the words of a report, and of all else; scores by their words.
+_TABLES = tomllib.loads(Path(__file__).with_name("notes.toml").read_text("utf-8"))
+JOINED, OTHERS, _CREDIT = _TABLES.values()
 # What a column can be, with the names that tell it; the columns of the rows of a role.
 NAMES, _ROLES = door.NAMES["log"], door.NAMES["roles"]
-# Scores in words: those of tables, and Inspect's correct, incorrect, partial and no answer.
-_CREDIT = {"true": 1.0, "yes": 1.0, "c": 1.0, "p": 0.5, "false": 0.0, "no": 0.0, "i": 0.0, "n": 0.0}
 _FAILURE = "Failed to obtain answer"  # What VLMEvalKit writes where there was none.
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
 _ROWS = 10_000  # Rows that are in memory at once, each perhaps of many values.
@@ -71,13 +69,23 @@ class Sample:
             accepted = [files.storable(text) for text in texts if text is not None]
             columns |= {"accepted": accepted} if accepted[1:] else {}
             golds = [(place, text) for text in accepted[:1]]
-        status, claims = self._claims(form, golds)
+        status, answer = self.status, self.answer
+        if isinstance(answer, str) and answer and status in USABLE:
+            parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
+            answer = parsed.value if place is None else answers.answer_in(parsed.value)
+            status = parsed.status if parsed.changes or parsed.status not in USABLE else status
+        # A null names no value; what failed has failed at each field that was asked for.
+        claims = self._values(answer, form) if status in USABLE else ()
+        if not (claims := [claim for claim in claims if claim[1] is not None]):
+            status = "missing" if status in USABLE else status
+            asked = [self.path] if form is None else [path for path, _ in golds]
+            claims = [(path, None) for path in asked]
         credit = {n: _CREDIT.get(str(s).lower().strip(), s) for n, s in self.scores.items()}
         scores = {f"{SCORE}{name}": number(score) for name, score in credit.items()}
         request = as_text(self.doc_id if self.request is None else self.request)
         call = {"role": "call", "task": "text", "request": request, "attempts": 1, "path": place}
-        text = None if isinstance(self.answer, tuple) else as_text(self.answer)
-        call |= {"text": text, "status": self.status} | self.call
+        texts = dict(self.answer) if isinstance(self.answer, tuple) else {None: self.answer}
+        call |= {"text": as_text(texts.get(None)), "status": self.status} | self.call
         answer = {"origin": origin, "status": status} | (scores if place is not None else {})
         for role, values, said in (("gold", golds, columns), ("answer", claims, answer)):
             if values:
@@ -91,21 +99,6 @@ class Sample:
             return value if isinstance(value, tuple) else [(self.path, as_text(value))]
         base = "" if self.path == ANSWER else self.path or ""
         return [*fields(answers.form_in(value), base)] if isinstance(value, Mapping | list) else []
-
-    def _claims(self, form: Any, golds: Sequence[Any]) -> tuple[str | None, Sequence[Any]]:
-        """The status of what it answers, and the values; null at each field that was asked for."""
-        status, answer = self.status, self.answer
-        if isinstance(answer, str) and answer and status in USABLE:
-            parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
-            is_field = form is None and self.path is not None
-            answer = answers.answer_in(parsed.value) if is_field else parsed.value
-            status = parsed.status if parsed.changes or parsed.status not in USABLE else status
-        # A null names no value; what failed has failed at each field that was asked for.
-        found = self._values(answer, form) if status in USABLE else ()
-        if found := [value for value in found if value[1] is not None]:
-            return status, found
-        asked = [self.path] if form is None else [path for path, _ in golds]
-        return "missing" if status in USABLE else status, [(path, None) for path in asked]
 
 
 def sample_rows(
@@ -129,15 +122,16 @@ def sample_rows(
                     raise DataBroken("a sample without a name")
                 sample.status = sample.status or ("missing" if sample.answer is None else "ok")
                 key = (sample.system, sample.epoch, sample.doc_id, sample.path)
-                source.notes[DUPLICATES] += key in kept
+                source.notes[JOINED["duplicate"]] += key in kept
                 if sample.status in USABLE or kept.get(key, (0, sample))[1].status not in USABLE:
                     kept[key] = str(origin), sample
     if not kept:
-        reasons = [note for note in source.notes if note.startswith(f"first of {UNREADABLE}")]
+        first = f"first of {JOINED['unreadable']}"
+        reasons = [note for note in source.notes if note.startswith(first)]
         what = ": ".join(["the log has no samples", *reasons[:1]])
         raise DataBroken(what, where=source.path, remedy="a log of a run that has samples")
     requests = {as_text(sample.request) for _, sample in kept.values()}
-    source.notes[MISSING] += len({*map(as_text, planned)} - requests)
+    source.notes[JOINED["missing"]] += len({*map(as_text, planned)} - requests)
     models = {as_text(sample.model) for _, sample in kept.values()} - {None}
     system = next(iter(models)) if len(models) == 1 else system
     for origin, sample in map(kept.pop, [*kept]):
@@ -145,12 +139,12 @@ def sample_rows(
         run["system"] = sample.system or system or None
         with reading(source, origin):
             yield from [row | run for row in sample.rows(origin)]
-    with reading(source, source.path.name, FIGURES):
+    with reading(source, source.path.name, OTHERS["figures"]):
         yield from figures
 
 
 @contextmanager
-def reading(source: Source, origin: object, note: str = UNREADABLE) -> Iterator[None]:
+def reading(source: Source, origin: object, note: str = JOINED["unreadable"]) -> Iterator[None]:
     """What cannot be read in the block is counted under `note`, with the first reason."""
     try:
         yield
@@ -163,12 +157,10 @@ def reading(source: Source, origin: object, note: str = UNREADABLE) -> Iterator[
 
 def runs_of(rows: Iterable[Row], source: Source) -> list[Source]:
     """The runs of a log, one for each system and epoch; figures are of each of them."""
-    of_all, rows = ["system", "epoch", "split", "doc_id", "path"], iter(rows)
-    parts = {role: [_frame([dict.fromkeys(of_all + of)])[:0]] for role, of in _ROLES.items()}
+    rows, parts = iter(rows), {r: [_frame([dict.fromkeys(of)])[:0]] for r, of in _ROLES.items()}
     while some := list(islice(rows, _ROWS)):
-        for role in parts:
-            if found := [row for row in some if row["role"] == role]:
-                parts[role].append(_frame(found))
+        for role in parts.keys() & {row["role"] for row in some}:
+            parts[role].append(_frame([row for row in some if row["role"] == role]))
     stem, by = door.stem(source.path), {r: pl.concat(p, how="diagonal") for r, p in parts.items()}
     usual = pl.col("system").fill_null(source.name or stem), pl.col("epoch").fill_null(1)
     by |= {role: by[role].with_columns(usual) for role in ("answer", "call")}
@@ -181,11 +173,12 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Source]:
     scorer = next((name for name in (*headline["scorer"], *scorers) if name in scorers), None)
     split = pl.concat(frame["split"] for frame in by.values()).drop_nulls().first()
     log, runs = {"name": split or stem, "headline": headline.to_dicts(), "scorer": scorer}, []
+    others = pl.exclude("system", "epoch", "split")
     for system, epoch in keys:
         # Gold and figures that do not say theirs are of every run.
         is_system, is_epoch = pl.col("system") == system, pl.col("epoch") == epoch
         is_of = is_system.fill_null(value=True) & is_epoch.fill_null(value=True)
-        of_run = {role: rows.filter(is_of).drop(of_all[:3]) for role, rows in by.items()}
+        of_run = {role: rows.filter(is_of).select(others) for role, rows in by.items()}
         is_one = sum(system == other for other, _ in keys) == 1
         said = {"name": system if is_one else f"{system}, epoch {epoch}", "log": log}
         runs.append(replace(source, notes=Counter(source.notes), rows=of_run, **said))
@@ -210,7 +203,7 @@ def beside(source: Source, file: Path) -> Row:
     """The object in a file of figures beside the samples; empty where there is none to read."""
     if file.is_file():
         source.files.append(file)
-        with reading(source, file.name, FIGURES):
+        with reading(source, file.name, OTHERS["figures"]):
             return door.decoded(door.Member.of(file).read(), dict[str, Any], file)
     return {}
 
@@ -225,9 +218,9 @@ def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Row]]:
                     yield origin, door.decoded(line, dict[str, Any], origin)
 
 
-def names(path: Path) -> set[str]:
-    """The names of a table's columns, or those of members at the start of a JSON file."""
-    kind = door.kind(path) if path.is_file() else ""
+def names(path: Path, ending: str | None = None) -> set[str]:
+    """The names of a table's columns, or of members at the start of JSON, in a file so ending."""
+    kind = door.kind(path) if path.is_file() and ending in (None, door.ending(path)) else ""
     if kind == "workbook":
         return set(sources.columns_of(path))
     if kind == "parquet":
@@ -237,11 +230,6 @@ def names(path: Path) -> set[str]:
     if kind in ("json", "lines"):
         return set(_KEY.findall(start))
     return {name.strip('" ') for name in re.split(r"[,;\t]", start.strip().partition("\n")[0])}
-
-
-def has(path: Path, ending: str, *keys: str) -> bool:
-    """Whether a file of that ending has all of `keys` as names of columns or members."""
-    return door.ending(path) == ending and {*keys} <= names(path)
 
 
 def figure(scorer: Any, kind: Any, score: Any, n: Any = None) -> Row:
@@ -293,9 +281,8 @@ def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
     """The leaves of a JSON value at their JSON Pointers, as text; what has no value is null."""
     for place, leaf, _ in values_of(value, path, {}):
         # A number of JSON as it was written, which a user's 9.0 in a workbook is not.
-        if not isinstance(leaf, str):
-            leaf = repr(leaf) if isinstance(leaf, float) and leaf == leaf else as_text(leaf)
-        yield place, leaf
+        is_number = isinstance(leaf, float) and leaf == leaf
+        yield place, repr(leaf) if is_number else as_text(leaf)
 
 
 def as_object(value: Any) -> Mapping[str, Any] | None:

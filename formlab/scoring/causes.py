@@ -140,7 +140,7 @@ def _lost(table: pl.DataFrame) -> Iterator[tuple[int, str]]:
     """The causes of values that are not in their fields but may be elsewhere in the output."""
     rows, others = table.filter(step="lost"), table.filter(_IS_OTHER)
     where = _elsewhere(rows.with_columns(sought="own"), others.with_columns(sought="said"))
-    texts = _texts(rows.filter(~pl.col("row").is_in([*where])), table)
+    texts = _texts(rows.filter(~pl.col("row").is_in([*where])), table, "pred", "fields")
     columns = rows.select("row", "doc_id", "gold", pl.col("own").fill_null(""), "readings")
     for row, doc_id, gold, own, readings in columns.iter_rows():
         if any(_is_alike(own, letters(text or "")) for text in readings or ()):
@@ -152,7 +152,7 @@ def _lost(table: pl.DataFrame) -> Iterator[tuple[int, str]]:
             # It is stuck to a neighbour's text, which is merged for it.
             yield row, "clipped"
         else:
-            read, kept = (texts[doc_id][of].count(_spaced([gold])) for of in ("page", "fields"))
+            read, kept = (texts[doc_id][of].count(_spaced([gold])) for of in ("pred", "fields"))
             yield row, "wrong_field" if read > kept else "missed"
 
 
@@ -162,7 +162,7 @@ def _claimed(table: pl.DataFrame) -> Iterator[tuple[int, str]]:
     yield from ((row, "spurious") for row in rows["row"])
     known = table.filter(_HAS_GOLD).select("doc_id", said="own")
     rows = rows.filter(~_IN_BOX, pl.col("said") != "").join(known, on=known.columns, how="anti")
-    texts = _texts(rows, table)
+    texts = _texts(rows, table, "gold")
     for row, doc_id, pred in rows.select("row", "doc_id", "pred").iter_rows():
         page = texts[doc_id]["gold"]
         if page.strip() and _spaced([pred]) not in page:
@@ -265,20 +265,18 @@ def _exchanged(rows: pl.DataFrame, golds: pl.DataFrame) -> dict[int, str]:
     return found | _where(short.join(known, on=row, how="semi"), pl.lit(True))
 
 
-def _texts(rows: pl.DataFrame, table: pl.DataFrame) -> dict[str, dict[str, str]]:
+def _texts(rows: pl.DataFrame, table: pl.DataFrame, *names: str) -> dict[str, dict[str, str]]:
     """By document the texts in which values of `rows` are looked for.
 
-    They are the words of its page in gold and output, those of all its fields in the output, and
-    the letters that fields have there beside their own.
+    They are the letters that fields have in the output beside their own and, of those `names`, the
+    words of the page in gold and output, and of all fields in the output if it has a page.
     """
-    is_page = pl.col("path").is_null()
+    is_page, pred = pl.col("path").is_null(), pl.col("pred")
+    lists = {of: pl.col(of).filter(is_page).drop_nulls() for of in ("gold", "pred")}
+    lists["fields"] = pred.filter(_IS_USED & (lists["pred"].len() > 0))
     table = table.join(rows.group_by("doc_id").len(), on="doc_id", maintain_order="left")
-    table = table.group_by("doc_id", "len").agg(
-        *(pl.col("own", "said").filter(_IS_OTHER), pl.col("gold").filter(is_page).drop_nulls()),
-        page=pl.col("pred").filter(is_page).drop_nulls(),
-        # Fields are compared with the page.
-        fields=pl.col("pred").filter(_IS_USED & is_page.any()),
-    )
+    others = pl.col("own", "said").filter(_IS_OTHER).name.prefix("other_")
+    table = table.group_by("doc_id", "len").agg(others, **{name: lists[name] for name in names})
     texts = {}
     for doc_id, count, own, said, *parts in table.iter_rows():
         # Its own text is no sign of another field's.
@@ -286,7 +284,7 @@ def _texts(rows: pl.DataFrame, table: pl.DataFrame) -> dict[str, dict[str, str]]
         surplus = "|".join(text.replace(own, "|", 1) if own else text for own, text in pairs)
         # Of very many values each is looked for in the beginning alone.
         whole = (text[: _BUDGET // count] for text in (surplus, *map(_spaced, parts)))
-        texts[doc_id] = dict(zip(("surplus", "gold", "page", "fields"), whole, strict=True))
+        texts[doc_id] = dict(zip(("surplus", *names), whole, strict=True))
     return texts
 
 

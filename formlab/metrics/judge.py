@@ -16,6 +16,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ import numpy as np
 from formlab.benchmarks.fincriticaled import FACTS
 from formlab.metrics.facts import MISSING, FactVerdict
 from formlab.metrics.places import Places, tokens
-from formlab.text.answers import LONGEST, repair
+from formlab.text.answers import LONGEST, MARKS, repair
 from formlab.text.markup import SILENT, events, shown_texts, written_events
 
 ENTRIES = "entity_diagnostics"
@@ -36,12 +37,7 @@ _TELLING = (ENTRIES, "structure_score", "overall_score", "entity_accuracy", "cor
 _STATED = re.compile(r"(correct|total)_entities(?:_with_(.+)_type)?", re.IGNORECASE)
 _LONGEST = 300_000
 _SPACE = re.compile(r"\s+")
-_STEPS = (
-    (re.compile(r"\\[()\[\]]"), " "),
-    (re.compile(r"\\([%$])"), r"\1"),
-    (re.compile(r"\n\s*\n+"), "\n"),
-    (re.compile(r" {2,}"), " "),
-)
+_STEPS = [(re.compile(form), new) for form, new in MARKS["judge"]["plain"]]
 Answer = dict[str, Any]
 Fact = Mapping[str, str]
 Tallies = dict[tuple[str, str], tuple[float, float]]
@@ -109,7 +105,7 @@ def _overruled(entries: list[Answer], text: str) -> list[Answer]:
                 entry["found_in_prediction"] = True
                 if not matched:
                     entry["matched_text"] = matched = value
-        if matched and _same(matched, value):
+        if _same(matched, value):
             entry["correct"] = True
     return entries
 
@@ -149,8 +145,7 @@ def settled(
         correct = stands and (claimed is True or _same(matched, value))
         notes["judge: called correct, not in the prediction"] += claimed is True and not stands
         found = stands or entry.get("found_in_prediction") is True
-        text = matched or (value if stands else "")
-        verdicts[number] = FactVerdict(found, correct, misplaced=False, text=text)
+        verdicts[number] = FactVerdict(found, correct, False, matched or (value if stands else ""))
     return verdicts
 
 
@@ -207,11 +202,10 @@ def _stated_counts(answer: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
 
 def _figure(value: Any) -> float:
     """A number in an answer, also one written as text; NaN for anything else."""
-    try:
-        number = np.nan if isinstance(value, bool | None) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return np.nan
-    return number if np.isfinite(number) else np.nan
+    with suppress(TypeError, ValueError, OverflowError):
+        if not isinstance(value, bool) and np.isfinite(number := float(value)):
+            return number
+    return np.nan
 
 
 def page_scores(

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from formlab import text
 from formlab.benchmarks.corpus import meta_of
 from formlab.benchmarks.fincriticaled import FACTS, untagged
-from formlab.metrics import facts as family
 from formlab.metrics.facts import MISSING, FactVerdict, locate, match_facts
 from formlab.metrics.judge import by_substring
 from formlab.metrics.places import Places
@@ -112,9 +112,8 @@ def _why(value: str, written: str, verdict: FactVerdict) -> str | None:
     if verdict.misplaced or value == written == verdict.text:
         return "wrong_row"
     numbers = text.number(written), text.number(verdict.text)
-    if None in numbers:
-        return None
-    return cause(written, verdict.text, right=numbers[0] == numbers[1])
+    right = numbers[0] == numbers[1]
+    return None if None in numbers else cause(written, verdict.text, right=right)
 
 
 def _outcome(right: bool, found: bool) -> str:
@@ -125,9 +124,14 @@ def _scores(scoring: Scoring, cases: pl.DataFrame, frame: pl.DataFrame) -> Itera
     is_scored = (cases["level"] == "fact") & (cases["outcome"] != "unscored")
     if (facts := cases.filter(is_scored)).height:
         rule = "match=context" if scoring.mode == "fixed" else "match=substring"
-        counts = family.counts(frame.filter(is_scored).select(FactVerdict._fields).rows())
-        found = {"fact_accuracy_of_found": counts.pop("fact_accuracy_of_found")}
-        yield scoring.rows(facts, found, "per=found", rule, level="fact")
+        flags = frame.filter(is_scored).select("found", "correct", "misplaced")
+        found, correct, misplaced = flags.cast(pl.Float64).to_numpy().T
+        every = np.ones_like(found)
+        counts = {"fact_accuracy": (correct, every), "fact_missing_rate": (1 - found, every)}
+        counts |= {"fact_misplaced_rate": (misplaced, every)}
+        counts = {name: np.stack(pair, axis=1) for name, pair in counts.items()}
+        of_found = {"fact_accuracy_of_found": np.stack([correct, found], axis=1)}
+        yield scoring.rows(facts, of_found, "per=found", rule, level="fact")
         yield scoring.rows(facts, counts, "per=gold", rule, level="fact")
         if (of_paper := facts["kind"].is_in(_OF_PAPER)).any():
             parts = {"number_date_accuracy": counts["fact_accuracy"][of_paper]}

@@ -24,8 +24,7 @@ TELLING = 4
 _MOST_PAIRS, _MOST_PLACES, _WIDEST, _MOST_TEXT = 10_000, 5_000, 100, 200_000
 _WORDS = frozenset({"reporting_entity", "financial_concept"})
 _NUMBERS = frozenset({"number", "monetary_unit"})
-_NOT_DIGIT = re.compile(r"\D")
-_SPACE = re.compile(r"\s+")
+Matches = tuple[dict[int, Span], list[Span]]
 
 
 class GoldFact(NamedTuple):
@@ -73,7 +72,7 @@ class _Alignment(Rows):
 
     def __init__(self, gold: Places, pred: Places) -> None:
         super().__init__(gold, pred)
-        self._pairs: dict[str, tuple[dict[int, Span], list[Span]]] = {}
+        self._pairs: dict[str, Matches] = {}
 
     def verdict(self, fact: GoldFact) -> FactVerdict:
         """What became of a fact."""
@@ -94,9 +93,7 @@ class _Alignment(Rows):
             return FactVerdict(True, False, True, self.pred.text(*unmatched[0]))
         return MISSING
 
-    def _matched(
-        self, value: list[str], *, telling: bool, named: bool
-    ) -> tuple[dict[int, Span], list[Span]]:
+    def _matched(self, value: list[str], *, telling: bool, named: bool) -> Matches:
         """Gold places of a value with their places in the prediction, and the places left over."""
         ours, sign = self.gold.find(value), self.pred.sign
         theirs = self.pred.find(value)[:_MOST_PLACES]
@@ -237,7 +234,7 @@ class _Alignment(Rows):
 
     def _same_digits(self, fact: GoldFact) -> str:
         """A number of the same digits anywhere on the page: separators, decimals or sign differ."""
-        if (token := self._digits.get(_NOT_DIGIT.sub("", fact.value))) is None:
+        if (token := self._digits.get(re.sub(r"\D", "", fact.value))) is None:
             return ""
         # The very number is not misread: it stands in another place.
         signs = self.pred.sign(token, token + 1), self.gold.sign(fact.first, fact.last)
@@ -247,12 +244,12 @@ class _Alignment(Rows):
     @cached_property
     def _digits(self) -> dict[str, int]:
         """The first token of each sequence of digits that says enough."""
-        digits = {_NOT_DIGIT.sub("", self.pred.words[n]): n for n in reversed(self.pred.run)}
+        digits = {re.sub(r"\D", "", self.pred.words[n]): n for n in reversed(self.pred.run)}
         return {text: token for text, token in digits.items() if len(text) >= TELLING}
 
     def _similar(self, fact: GoldFact) -> str:
         """A similar stretch of text that the gold page does not have."""
-        value = _SPACE.sub(" ", fact.value.lower())
+        value = " ".join(fact.value.lower().split())
         if len(value) < TELLING:
             return ""
         # Of equal length, so that a place here is a place in the page as written.
@@ -269,8 +266,6 @@ class _Alignment(Rows):
 
 def _same(first: str, second: str, *, start: bool = False) -> float:
     """Similarity of two contexts, in [0, 1], over the letters next to the value that both have."""
-    if not first or not second:
-        return float(first == second)
     size = min(len(first), len(second))
     # Of a short label all counts: "costs" is not "net sales costs".
     if first != second and size >= 2 * TELLING:

@@ -36,10 +36,10 @@ _KINDS |= {kind.replace("_", ""): kind for kind in _KINDS.values()}
 _TELLING = (ENTRIES, "structure_score", "overall_score", "entity_accuracy", "correct_entities")
 _STATED = re.compile(r"(correct|total)_entities(?:_with_(.+)_type)?", re.IGNORECASE)
 _LONGEST = 300_000
-_SPACE = re.compile(r"\s+")
 _STEPS = [(re.compile(form), new) for form, new in MARKS["judge"]["plain"]]
+# A judge's answer as it came or one of its entries, and the facts that were judged.
+Raw, Facts = Mapping[str, Any], Sequence[Mapping[str, str]]
 Answer = dict[str, Any]
-Fact = Mapping[str, str]
 Tallies = dict[tuple[str, str], tuple[float, float]]
 
 
@@ -70,7 +70,7 @@ def plain_text(prediction: str) -> str:
     return text.strip()
 
 
-def official(raw: Mapping[str, Any], facts: Sequence[Fact], text: str) -> Answer:
+def official(raw: Raw, facts: Facts, text: str) -> Answer:
     """A judge's answer after the released code's checks on a page's `plain_text`, bit for bit."""
     answer = json.loads(json.dumps(raw))
     entries = _overruled(_entries(answer), text)
@@ -96,11 +96,11 @@ def by_substring(values: Sequence[str], prediction: str) -> list[FactVerdict]:
 
 def _overruled(entries: list[Answer], text: str) -> list[Answer]:
     text = text.lower()
-    packed = _SPACE.sub("", text)
+    packed = "".join(text.split())
     for entry in entries:
         value, matched = str(entry.get("value") or ""), str(entry.get("matched_text") or "")
         if value and not (entry.get("found_in_prediction") and matched):
-            joined = _SPACE.sub("", value.lower())
+            joined = "".join(value.lower().split())
             if value.lower() in text or (len(joined) >= 4 and joined in packed):
                 entry["found_in_prediction"] = True
                 if not matched:
@@ -111,7 +111,7 @@ def _overruled(entries: list[Answer], text: str) -> list[Answer]:
 
 
 def _same(first: str, second: str) -> bool:
-    first, second = (_SPACE.sub(" ", text).strip().lower() for text in (first, second))
+    first, second = (" ".join(text.split()).lower() for text in (first, second))
     return bool(first) and first == second
 
 
@@ -133,9 +133,7 @@ def performance(answers: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     return rates | missing | errors
 
 
-def settled(
-    raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, notes: Counter[str]
-) -> list[FactVerdict]:
+def settled(raw: Raw, facts: Facts, pred: Places, notes: Counter[str]) -> list[FactVerdict]:
     """One verdict per fact from a judge's answer (mode `fixed`); `notes` count what is odd."""
     verdicts = [MISSING] * len(facts)
     for number, entry in entries_of(raw, facts, notes).items():
@@ -149,16 +147,14 @@ def settled(
     return verdicts
 
 
-def _entries(raw: Mapping[str, Any]) -> list[Answer]:
+def _entries(raw: Raw) -> list[Answer]:
     entries = raw[ENTRIES] if isinstance(raw.get(ENTRIES), list) else []
     return [entry for entry in entries if isinstance(entry, dict)]
 
 
-def entries_of(
-    raw: Mapping[str, Any], facts: Sequence[Fact], notes: Counter[str]
-) -> dict[int, Mapping[str, Any]]:
+def entries_of(raw: Raw, facts: Facts, notes: Counter[str]) -> dict[int, Raw]:
     """The entry of each fact that has one; they are paired by number, else value, type and hint."""
-    entries: dict[int, Mapping[str, Any]] = {}
+    entries: dict[int, Raw] = {}
     for entry in _entries(raw):
         index = _fact_of(entry, facts, entries)
         if index is None:
@@ -171,9 +167,7 @@ def entries_of(
     return entries
 
 
-def _fact_of(
-    entry: Mapping[str, Any], facts: Sequence[Fact], taken: Mapping[int, Any]
-) -> int | None:
+def _fact_of(entry: Raw, facts: Facts, taken: Mapping[int, Any]) -> int | None:
     number = entry.get("number")
     if type(number) is int:
         return number - 1 if 0 < number <= len(facts) else None
@@ -208,9 +202,7 @@ def _figure(value: Any) -> float:
     return np.nan
 
 
-def page_scores(
-    raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, *, mode: str, notes: Counter[str]
-) -> Tallies:
+def page_scores(raw: Raw, facts: Facts, pred: Places, *, mode: str, notes: Counter[str]) -> Tallies:
     """The tally of each metric on one page, by its name and the kind of facts, empty for all."""
     notes = notes if mode == "official" else Counter()
     kinds = _by_kind(raw, facts, pred, mode)
@@ -226,9 +218,7 @@ def page_scores(
     return tallies | {("judge_entity_accuracy", kind): counts for kind, counts in kinds.items()}
 
 
-def _by_kind(
-    raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, mode: str
-) -> dict[str, tuple[float, float]]:
+def _by_kind(raw: Raw, facts: Facts, pred: Places, mode: str) -> dict[str, tuple[float, float]]:
     """Correct and all facts by kind, of every kind under the empty name."""
     kinds = [_kind_of(fact["type"]) or fact["type"] for fact in facts]
     golds = Counter([*kinds, *[""] * len(facts)])
@@ -246,7 +236,7 @@ def _by_kind(
     return {kind: (float(right[kind]), float(count)) for kind, count in golds.items()}
 
 
-def _within(raw: Mapping[str, Any], name: str, high: float, notes: Counter[str]) -> float:
+def _within(raw: Raw, name: str, high: float, notes: Counter[str]) -> float:
     value = _figure(raw.get(name))
     odd = name in raw and not 0 <= value <= high
     notes[f"judge: {name} that is no number from 0 to {high}"] += odd

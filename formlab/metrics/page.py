@@ -34,8 +34,7 @@ _SAME_WORD, _SAME_PLACE, _SAME_JOINED, _JOINED = 0.7, 0.5, 0.85, 4
 _MOST = 1000
 # What is known of the edited words of gold and prediction, by their places.
 _LEFT, _READ = "left over", "misread"
-_Words = tuple[list[str], list[str]]
-_States = tuple[dict[int, str], dict[int, str]]
+_Texts, _States = tuple[list[str], list[str]], tuple[dict[int, str], dict[int, str]]
 # Shares of structure from which on an aspect is kept, and below which it is lost.
 KEPT, LOST = 0.9, 0.5
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)[^<>]*?(/?)>")
@@ -67,16 +66,13 @@ def word_edits(gold: str, pred: str) -> dict[str, int]:
                 state[place] = _LEFT
             common[word] -= 1
     # Words that are left over and were read otherwise, in place or elsewhere.
-    few = max(map(len, states)) <= _MOST
-    if few:
-        _pair_left_over(words, states, range(2, _JOINED + 1), _SAME_JOINED)
+    _pair_left_over(words, states, range(2, _JOINED + 1), _SAME_JOINED)
     for place, other in script:
         if states[0].get(place) == states[1].get(other) == _LEFT:
             pair = words[0][place], words[1][other]
             if Levenshtein.normalized_similarity(*pair) >= _SAME_PLACE:
                 states[0][place] = states[1][other] = _READ
-    if few:
-        _pair_left_over(words, states, range(1, _JOINED + 1), _SAME_WORD)
+    _pair_left_over(words, states, range(1, _JOINED + 1), _SAME_WORD)
     counts = dict.fromkeys(ERRORS, 0)
     for edit in script:
         # Of a replaced pair, one word may be there all the same: the edit is the other's.
@@ -89,8 +85,10 @@ def word_edits(gold: str, pred: str) -> dict[str, int]:
     return counts
 
 
-def _pair_left_over(words: _Words, states: _States, lengths: range, least: float) -> None:
+def _pair_left_over(words: _Texts, states: _States, lengths: range, least: float) -> None:
     """Mark the words that stand, as so many words, among those left over opposite."""
+    if max(map(len, states)) > _MOST:
+        return
     for side, opposite in ((0, 1), (1, 0)):
         left = {place: None for place, state in states[opposite].items() if state == _LEFT}
         spans = [range(start, start + length) for start in left for length in lengths]

@@ -25,8 +25,9 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _SIGNED = re.compile(
     r"[(-](?<![^\W_]-)(?:(?<=\()\s*|(?=\S))(?:[$€£¥₹₩]\s*)*(\d+(?:[.,/:]\d+)*)([\s%]*\))?"
 )
-# Signs that only typography tells apart; an em dash stands for no value and stays.
-_ALIKE = str.maketrans("−‐‑–’‘“”", "----''\"\"")
+# Signs that only typography tells apart, and a letter that would grow in lower case; an em dash
+# stands for no value and stays.
+_ALIKE = str.maketrans("−‐‑–’‘“”İ", "----''\"\"i")
 # Letters of context that are compared; with fewer than the least, the block before is the label.
 REACH, LEAST = 32, 3
 # Similarity of a label with a misread one, as of "tax" and "tex"; letters that a label must have to
@@ -43,13 +44,7 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Total: $(1,234.50) v3.25.1")
     ['total', ':', '$', '(', '1,234.50', ')', 'v', '3.25.1']
     """
-    return _TOKEN.findall(lowered(text.translate(_ALIKE)))
-
-
-def lowered(text: str) -> str:
-    """`text` in lower case and of the same length: a place in it is one in the text as written."""
-    # "İ" alone would grow.
-    return text.replace("İ", "i").lower()
+    return _TOKEN.findall(text.translate(_ALIKE).lower())
 
 
 def places_of(values: Iterable[str]) -> dict[str, list[int]]:
@@ -66,9 +61,10 @@ class Places:
     def __init__(self, flow: Flow) -> None:
         self.blocks, self.marks = flow.units, flow.marks
         texts = [block.text for block in self.blocks]
-        # The page as it is written, in lower case, and with signs that are alike made one.
+        # The page as it is written, in lower case of the same length, and with one sign for all
+        # that are alike.
         self.written = " ".join(texts)
-        self.lower = lowered(self.written)
+        self.lower = self.written.replace("İ", "i").lower()
         comparable = self.lower.translate(_ALIKE)
         matches = list(_TOKEN.finditer(comparable))
         self.words: list[str] = [match[0] for match in matches]
@@ -87,10 +83,10 @@ class Places:
         lettered = (start * (end > start) for start, end in pairwise(self.block_before))
         self._above = [0, *accumulate(lettered, max)]
         # Numbers without a word between them share a run: the values of one row. Of each number its
-        # run and its place there.
+        # run, its place there, and how many there are.
         numbers = (token for token, word in enumerate(self.words) if word[0].isdigit())
         self.runs = [list(run) for _, run in groupby(numbers, key=self.before.__getitem__)]
-        self.run: dict[int, tuple[int, int]] = {}
+        self.run: dict[int, tuple[int, int, int]] = {}
         for number, run in enumerate(self.runs):
             self.run |= {token: (number, at, len(run)) for at, token in enumerate(run)}
         # The label of each run, which is that of its first number, and the runs under each.
@@ -110,6 +106,8 @@ class Places:
 
     def find(self, words: list[str]) -> list[Span]:
         """Where the tokens `words`, at least one, stand one after the other."""
+        if len(words) == 1:
+            return [(token, token + 1) for token in self._tokens[words[0]]]
         places, size = [self._tokens[word] for word in words], len(words)
         # Start from the rarest of them: "$" alone may be on the page a thousand times.
         rarest = min(places, key=len)
@@ -232,11 +230,10 @@ class Rows:
         self.gold, self.pred = gold, pred
         # Labels of the gold page with those that they were misread as; the label of the gold page
         # that one is, as written or misread; the runs of the prediction under a gold label.
-        self.misread = _misread_labels(gold.labelled, pred.labelled)
-        same = dict(zip(gold.labelled, gold.labelled, strict=True))
-        self.known = same | {theirs: ours for ours, theirs in self.misread.items()}
-        runs = {ours: pred.labelled[theirs] for ours, theirs in self.misread.items()}
-        self.written = pred.labelled | runs
+        self.misread = misread = _misread_labels(gold.labelled, pred.labelled)
+        self.known = {label: label for label in gold.labelled}
+        self.known |= {theirs: ours for ours, theirs in misread.items()}
+        self.written = pred.labelled | {ours: pred.labelled[of] for ours, of in misread.items()}
         # The lines of the prediction that have letters.
         blocks = zip(pred.blocks, pairwise(pred.block_before), strict=True)
         self._lettered = {block.line for block, (start, end) in blocks if end > start}

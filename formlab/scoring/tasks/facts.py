@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from formlab import text
-from formlab.benchmarks.corpus import meta_of
+from formlab.benchmarks.corpus import Row, meta_of
 from formlab.benchmarks.fincriticaled import FACTS, untagged
 from formlab.metrics.facts import MISSING, FactVerdict, locate, match_facts
 from formlab.metrics.judge import by_substring
@@ -21,7 +20,6 @@ from formlab.text.markup import Flow, is_html, read, visible_text, written_event
 _TYPED = {"monetary_unit": "money", "temporal": "date", "number": "number"}
 # Equation 4: facts are numbers and dates.
 _OF_PAPER = ("number", "temporal")
-Row = dict[str, Any]
 
 
 def score(scoring: Scoring) -> TaskScores:
@@ -46,11 +44,9 @@ def score(scoring: Scoring) -> TaskScores:
     golds = corpus.records.partition_by("doc_id", as_dict=True, maintain_order=True)
     nothing = {"value": "", "status": "missing", "origin": None}
     docs = [doc for doc in corpus.documents["doc_id"] if (doc,) in golds]
-    rows = [
-        row
-        for doc in docs
-        for row in _page(golds[doc,].to_dicts(), given.get(doc, nothing), scoring.mode, notes)
-    ]
+    rows: list[Row] = []
+    for doc in docs:
+        rows += _page(golds[doc,].to_dicts(), given.get(doc, nothing), scoring.mode, notes)
     notes["documents without gold"] += corpus.documents.height - len(docs)
     if not rows:
         return TaskScores.of(notes=notes)

@@ -6,15 +6,14 @@ the prediction. A whole number is one token, so it is never found inside another
 """
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import product
 from typing import NamedTuple
 
-import numpy as np
 from rapidfuzz import fuzz
 
-from formlab.metrics.places import Places, Rows, lowered, tokens
+from formlab.metrics.places import Places, Rows, Span, places_of, tokens
 
 # Similarity from which on two contexts are one, and two readings are one misread value.
 SAME, READABLE = 0.7, 0.6
@@ -25,9 +24,7 @@ TELLING = 4
 _MOST_PAIRS, _MOST_PLACES, _WIDEST, _MOST_TEXT = 10_000, 5_000, 100, 200_000
 _WORDS = frozenset({"reporting_entity", "financial_concept"})
 _NUMBERS = frozenset({"number", "monetary_unit"})
-_NOT_DIGIT = re.compile(r"\D")
-_SPACE = re.compile(r"\s+")
-Span = tuple[int, int]
+Matches = tuple[dict[int, Span], list[Span]]
 
 
 class GoldFact(NamedTuple):
@@ -57,13 +54,10 @@ def locate(gold: Places, kind: str, value: str, mark: int) -> GoldFact | None:
         return None
     # A tag on part of a number or word stands for all of it.
     first, last = gold.spanned(*gold.marks[mark])
-    if last - first == 1 and gold.words[first] == value:
-        return GoldFact(kind, value, first, last)
-    words = tokens(value)
-    if len(words) > last - first:
+    if len(words := tokens(value)) > last - first:
         # A currency sign that was given a number: the two stand together further on, if anywhere.
-        near = [start for start in gold.find(words) if first <= start <= first + 200]
-        first, last = (near[0], near[0] + len(words)) if near else (first, last)
+        near = (span for span in gold.find(words) if first <= span[0] <= first + 200)
+        first, last = next(near, (first, last))
     return GoldFact(kind, value, first, last) if last > first else None
 
 
@@ -78,7 +72,7 @@ class _Alignment(Rows):
 
     def __init__(self, gold: Places, pred: Places) -> None:
         super().__init__(gold, pred)
-        self._pairs: dict[str, tuple[dict[int, Span], list[Span]]] = {}
+        self._pairs: dict[str, Matches] = {}
 
     def verdict(self, fact: GoldFact) -> FactVerdict:
         """What became of a fact."""
@@ -99,53 +93,45 @@ class _Alignment(Rows):
             return FactVerdict(True, False, True, self.pred.text(*unmatched[0]))
         return MISSING
 
-    def _matched(
-        self, value: list[str], *, telling: bool, named: bool
-    ) -> tuple[dict[int, Span], list[Span]]:
+    def _matched(self, value: list[str], *, telling: bool, named: bool) -> Matches:
         """Gold places of a value with their places in the prediction, and the places left over."""
-        size, ours, sign = len(value), self.gold.find(value), self.pred.sign
-        theirs = [(start, start + size) for start in self.pred.find(value)[:_MOST_PLACES]]
+        ours, sign = self.gold.find(value), self.pred.sign
+        theirs = self.pred.find(value)[:_MOST_PLACES]
         theirs = theirs or (self.pred.run_together(value) if telling else [])
-        if not theirs:
-            return {}, []
         if telling and len(ours) == len(theirs) == 1:
             # They are the same fact or not: how well they agree ranks nothing.
             (here,), (there,) = ours, theirs
-            if sign(*there) != self.gold.sign(here, here + size):
+            if sign(*there) != self.gold.sign(*here):
                 return {}, []
-            is_fact = named or self._in_its_row(here, there[0]) is not False
-            return ({here: there}, []) if is_fact else ({}, [there])
-        signs = [self.gold.sign(start, start + size) for start in ours]
+            is_fact = named or self._in_its_row(here[0], there[0]) is not False
+            return ({here[0]: there}, []) if is_fact else ({}, [there])
+        signs = [self.gold.sign(*span) for span in ours]
         # Words name what they are: as many as the gold has are all there.
         free = named and len(theirs) >= len(ours)
         ranked = []
         for a, b in self._candidates(ours, theirs):
             if sign(*theirs[b]) == signs[a]:
-                score = self._context((ours[a], ours[a] + size), theirs[b], free=free, named=named)
+                score = self._context(ours[a], theirs[b], free=free, named=named)
                 drift = abs(a / len(ours) - b / len(theirs))
                 ranked += [(-score, drift, a, b)] if score else []
         pairs: dict[int, Span] = {}
         taken: set[int] = set()
         for _, _, a, b in sorted(ranked):
-            if ours[a] not in pairs and b not in taken:
-                pairs[ours[a]] = theirs[b]
+            if ours[a][0] not in pairs and b not in taken:
+                pairs[ours[a][0]] = theirs[b]
                 taken.add(b)
         left = (span for b, span in enumerate(theirs) if b not in taken)
         return pairs, [span for span in left if sign(*span) in signs]
 
-    def _candidates(self, ours: list[int], theirs: list[Span]) -> list[tuple[int, int]]:
+    def _candidates(self, ours: list[Span], theirs: list[Span]) -> Iterable[tuple[int, int]]:
         if len(ours) * len(theirs) <= _MOST_PAIRS:
-            return [(a, b) for a in range(len(ours)) for b in range(len(theirs))]
-        known, uses = defaultdict[str, list[int]](list), Counter[str]()
-        for b, (first, _) in enumerate(theirs):
-            known[self.pred.label(first)].append(b)
-        pairs = []
-        for a, first in enumerate(ours):
-            same = known[label := self.gold.label(first)]
-            # The n-th place under a label is tried with the prediction's n-th and those beside it.
-            start = max(0, min(uses[label], len(same)) - 4)
-            pairs += [(a, b) for b in same[start : start + 9]]
-            uses[label] += 1
+            return product(range(len(ours)), range(len(theirs)))
+        labelled, pairs = places_of(self.pred.label(first) for first, _ in theirs), []
+        for label, places in places_of(self.gold.label(first) for first, _ in ours).items():
+            for place, a in enumerate(places):
+                # The n-th place under a label is tried with the prediction's n-th and those beside.
+                start = max(0, min(place, len(labelled[label])) - 4)
+                pairs += [(a, b) for b in labelled[label][start : start + 9]]
         return pairs
 
     def _context(self, ours: Span, theirs: Span, *, free: bool, named: bool) -> float:
@@ -155,7 +141,7 @@ class _Alignment(Rows):
         if not named:
             if (row := self._in_its_row(ours[0], theirs[0])) is not None:
                 return float(row)
-            other = label if self.known(other) == label else other
+            other = label if self.known.get(other) == label else other
         left = max(_same(label, other), _same(gold.left(ours[0]), pred.left(theirs[0])))
         right = _same(gold.right(ours[1]), pred.right(theirs[1]), start=True)
         if left >= SAME:
@@ -168,17 +154,13 @@ class _Alignment(Rows):
         """Whether a place is in the row and column of a gold place; None if nothing tells."""
         gold, pred = self.gold, self.pred
         line = self.rows.get(theirs)
-        if line is not None and line.gold < 0 and ours in gold.run:
-            (run, at), (other, place) = gold.run[ours], pred.run[theirs]
-            is_row = len(gold.runs[run]) == len(pred.runs[other]) == len(line.numbers)
+        if line and line.gold < 0 and gold.around(ours) == pred.around(theirs):
             # Mostly all around is alike, and nothing more needs to be asked.
-            alike = is_row and at == place and gold.beside(ours) == pred.beside(theirs)
-            if alike and gold.header(ours) == pred.header(theirs):
-                return None
+            return None
         mine, yours = gold.number(ours), pred.number(theirs)
+        line = self.rows.get(yours)
         if not self._in_its_column(ours, theirs, mine, yours):
             return False
-        line = self.rows.get(yours)
         if line and line.gold >= 0 and mine is not None:
             # A place without a label is where its line stands among the rows.
             return line.gold == gold.run[mine][0]
@@ -187,14 +169,16 @@ class _Alignment(Rows):
     def _in_other_row(self, ours: int, theirs: int, number: int | None) -> bool:
         """Whether the predicted place has the label of another row of the gold page."""
         label, other = self.gold.label(ours), self.pred.label(theirs)
-        named, head = self.known(other), self.pred.header(theirs)
+        named, head = self.known.get(other), self.pred.header(theirs)
         if head in self.gold.labelled and head != label and head not in self.gold.header(ours):
             # Rows are written as columns, each under its label.
             return True
         line = self.rows.get(number)
         if line and line.bare and line.gold < 0:
             # Its own row stands elsewhere, with other values or after it.
-            return label not in (named, other) and self.is_elsewhere(label, number)
+            letters, before = self.pred.letters, self.pred.before[number]
+            is_elsewhere = label in self.written or letters.find(label) >= before
+            return bool(label not in (named, other, "") and self.has_label(label) and is_elsewhere)
         lefts = self.gold.left(ours), self.pred.left(theirs)
         if named == label:
             # Or it is the end of a longer label, which the line before began.
@@ -235,26 +219,22 @@ class _Alignment(Rows):
         """The value at the same label and column."""
         if fact.kind in _WORDS or (number := self.gold.number(fact.first)) is None:
             return ""
-        run, at = self.gold.run[number]
+        _, at, size = self.gold.run[number]
         left, words = self.gold.left(fact.first), self.gold.words[fact.first : fact.last]
-        runs = self.written(self.gold.label(fact.first))
-        for line in map(self.pred.runs.__getitem__, runs):
-            if len(line) != len(self.gold.runs[run]):
-                continue
-            token = line[at]
-            if _same(left, self.pred.left(token)) < SAME and len(runs) > 1:
-                continue
-            there = self.pred.words[token]
+        lines = self.written.get(self.gold.label(fact.first), [])
+        runs = map(self.pred.runs.__getitem__, lines)
+        for token in [run[at] for run in runs if len(run) == size]:
+            is_there = len(lines) == 1 or _same(left, self.pred.left(token)) >= SAME
             # It may have lost its sign alone.
-            if there in words or fuzz.ratio("".join(words), there) / 100 >= READABLE:
+            near = self.pred.words[token] in words
+            near = near or fuzz.ratio("".join(words), self.pred.words[token]) / 100 >= READABLE
+            if is_there and near:
                 return self.pred.figure(token, token + 1)
         return ""
 
     def _same_digits(self, fact: GoldFact) -> str:
         """A number of the same digits anywhere on the page: separators, decimals or sign differ."""
-        digits = _NOT_DIGIT.sub("", fact.value)
-        token = self._digits.get(digits) if len(digits) >= TELLING else None
-        if token is None:
+        if (token := self._digits.get(re.sub(r"\D", "", fact.value))) is None:
             return ""
         # The very number is not misread: it stands in another place.
         signs = self.pred.sign(token, token + 1), self.gold.sign(fact.first, fact.last)
@@ -263,50 +243,31 @@ class _Alignment(Rows):
 
     @cached_property
     def _digits(self) -> dict[str, int]:
-        """The first token of each sequence of digits."""
-        return {_NOT_DIGIT.sub("", self.pred.words[n]): n for n in reversed(self.pred.run)}
+        """The first token of each sequence of digits that says enough."""
+        digits = {re.sub(r"\D", "", self.pred.words[n]): n for n in reversed(self.pred.run)}
+        return {text: token for text, token in digits.items() if len(text) >= TELLING}
 
     def _similar(self, fact: GoldFact) -> str:
         """A similar stretch of text that the gold page does not have."""
-        value = _SPACE.sub(" ", fact.value.lower())
+        value = " ".join(fact.value.lower().split())
         if len(value) < TELLING:
             return ""
-        written, lower, gold_text = self._texts
         # Of equal length, so that a place here is a place in the page as written.
-        text = lower.replace(value, " " * len(value))
+        text = self.pred.lower[:_MOST_TEXT].replace(value, " " * len(value))
         near = fuzz.partial_ratio_alignment(value, text, score_cutoff=80) if text else None
         if near is None or near.dest_end == near.dest_start:
             return ""
         # Out to the ends of words: what differs may be the last figure of a year.
         first = text.rfind(" ", 0, near.dest_start + 1) + 1
-        last = text.find(" ", near.dest_end)
-        end = min(last if last >= 0 else len(text), first + 4 * len(value))
-        return "" if text[first:end].strip() in gold_text else written[first:end].strip()
-
-    @cached_property
-    def _texts(self) -> tuple[str, str, str]:
-        """The prediction as it is written and in lower case, and the gold in lower case."""
-        written, gold = (" ".join(b.text for b in page.blocks) for page in (self.pred, self.gold))
-        written = written[:_MOST_TEXT]
-        return written, lowered(written), gold.lower()
+        end = min(f"{text} ".find(" ", near.dest_end), first + 4 * len(value))
+        near = text[first:end].strip()
+        return "" if near in self.gold.lower else self.pred.written[first:end].strip()
 
 
 def _same(first: str, second: str, *, start: bool = False) -> float:
     """Similarity of two contexts, in [0, 1], over the letters next to the value that both have."""
-    if not first or not second:
-        return float(first == second)
     size = min(len(first), len(second))
     # Of a short label all counts: "costs" is not "net sales costs".
     if first != second and size >= 2 * TELLING:
         first, second = (first[:size], second[:size]) if start else (first[-size:], second[-size:])
     return fuzz.ratio(first, second) / 100
-
-
-def counts(verdicts: Sequence[FactVerdict]) -> dict[str, np.ndarray]:
-    """Tallies of each metric that is of all facts, shape (facts, 2)."""
-    flags = [verdict[:3] for verdict in verdicts]
-    found, correct, misplaced = np.array(flags, dtype=float).reshape(-1, 3).T
-    every = np.ones_like(found)
-    parts = {"fact_accuracy": (correct, every), "fact_accuracy_of_found": (correct, found)}
-    parts |= {"fact_missing_rate": (1 - found, every), "fact_misplaced_rate": (misplaced, every)}
-    return {name: np.stack(pair, axis=1) for name, pair in parts.items()}

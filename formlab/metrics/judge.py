@@ -16,6 +16,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ import numpy as np
 from formlab.benchmarks.fincriticaled import FACTS
 from formlab.metrics.facts import MISSING, FactVerdict
 from formlab.metrics.places import Places, tokens
-from formlab.text.answers import LONGEST, repair
+from formlab.text.answers import LONGEST, MARKS, repair
 from formlab.text.markup import SILENT, events, shown_texts, written_events
 
 ENTRIES = "entity_diagnostics"
@@ -35,15 +36,10 @@ _KINDS |= {kind.replace("_", ""): kind for kind in _KINDS.values()}
 _TELLING = (ENTRIES, "structure_score", "overall_score", "entity_accuracy", "correct_entities")
 _STATED = re.compile(r"(correct|total)_entities(?:_with_(.+)_type)?", re.IGNORECASE)
 _LONGEST = 300_000
-_SPACE = re.compile(r"\s+")
-_STEPS = (
-    (re.compile(r"\\[()\[\]]"), " "),
-    (re.compile(r"\\([%$])"), r"\1"),
-    (re.compile(r"\n\s*\n+"), "\n"),
-    (re.compile(r" {2,}"), " "),
-)
+_STEPS = [(re.compile(form), new) for form, new in MARKS["judge"]["plain"]]
+# A judge's answer as it came or one of its entries, and the facts that were judged.
+Raw, Facts = Mapping[str, Any], Sequence[Mapping[str, str]]
 Answer = dict[str, Any]
-Fact = Mapping[str, str]
 Tallies = dict[tuple[str, str], tuple[float, float]]
 
 
@@ -74,7 +70,7 @@ def plain_text(prediction: str) -> str:
     return text.strip()
 
 
-def official(raw: Mapping[str, Any], facts: Sequence[Fact], text: str) -> Answer:
+def official(raw: Raw, facts: Facts, text: str) -> Answer:
     """A judge's answer after the released code's checks on a page's `plain_text`, bit for bit."""
     answer = json.loads(json.dumps(raw))
     entries = _overruled(_entries(answer), text)
@@ -100,22 +96,22 @@ def by_substring(values: Sequence[str], prediction: str) -> list[FactVerdict]:
 
 def _overruled(entries: list[Answer], text: str) -> list[Answer]:
     text = text.lower()
-    packed = _SPACE.sub("", text)
+    packed = "".join(text.split())
     for entry in entries:
         value, matched = str(entry.get("value") or ""), str(entry.get("matched_text") or "")
         if value and not (entry.get("found_in_prediction") and matched):
-            joined = _SPACE.sub("", value.lower())
+            joined = "".join(value.lower().split())
             if value.lower() in text or (len(joined) >= 4 and joined in packed):
                 entry["found_in_prediction"] = True
                 if not matched:
                     entry["matched_text"] = matched = value
-        if matched and _same(matched, value):
+        if _same(matched, value):
             entry["correct"] = True
     return entries
 
 
 def _same(first: str, second: str) -> bool:
-    first, second = (_SPACE.sub(" ", text).strip().lower() for text in (first, second))
+    first, second = (" ".join(text.split()).lower() for text in (first, second))
     return bool(first) and first == second
 
 
@@ -137,9 +133,7 @@ def performance(answers: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     return rates | missing | errors
 
 
-def settled(
-    raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, notes: Counter[str]
-) -> list[FactVerdict]:
+def settled(raw: Raw, facts: Facts, pred: Places, notes: Counter[str]) -> list[FactVerdict]:
     """One verdict per fact from a judge's answer (mode `fixed`); `notes` count what is odd."""
     verdicts = [MISSING] * len(facts)
     for number, entry in entries_of(raw, facts, notes).items():
@@ -149,21 +143,18 @@ def settled(
         correct = stands and (claimed is True or _same(matched, value))
         notes["judge: called correct, not in the prediction"] += claimed is True and not stands
         found = stands or entry.get("found_in_prediction") is True
-        text = matched or (value if stands else "")
-        verdicts[number] = FactVerdict(found, correct, misplaced=False, text=text)
+        verdicts[number] = FactVerdict(found, correct, False, matched or (value if stands else ""))
     return verdicts
 
 
-def _entries(raw: Mapping[str, Any]) -> list[Answer]:
+def _entries(raw: Raw) -> list[Answer]:
     entries = raw[ENTRIES] if isinstance(raw.get(ENTRIES), list) else []
     return [entry for entry in entries if isinstance(entry, dict)]
 
 
-def entries_of(
-    raw: Mapping[str, Any], facts: Sequence[Fact], notes: Counter[str]
-) -> dict[int, Mapping[str, Any]]:
+def entries_of(raw: Raw, facts: Facts, notes: Counter[str]) -> dict[int, Raw]:
     """The entry of each fact that has one; they are paired by number, else value, type and hint."""
-    entries: dict[int, Mapping[str, Any]] = {}
+    entries: dict[int, Raw] = {}
     for entry in _entries(raw):
         index = _fact_of(entry, facts, entries)
         if index is None:
@@ -176,9 +167,7 @@ def entries_of(
     return entries
 
 
-def _fact_of(
-    entry: Mapping[str, Any], facts: Sequence[Fact], taken: Mapping[int, Any]
-) -> int | None:
+def _fact_of(entry: Raw, facts: Facts, taken: Mapping[int, Any]) -> int | None:
     number = entry.get("number")
     if type(number) is int:
         return number - 1 if 0 < number <= len(facts) else None
@@ -207,16 +196,13 @@ def _stated_counts(answer: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
 
 def _figure(value: Any) -> float:
     """A number in an answer, also one written as text; NaN for anything else."""
-    try:
-        number = np.nan if isinstance(value, bool | None) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return np.nan
-    return number if np.isfinite(number) else np.nan
+    with suppress(TypeError, ValueError, OverflowError):
+        if not isinstance(value, bool) and np.isfinite(number := float(value)):
+            return number
+    return np.nan
 
 
-def page_scores(
-    raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, *, mode: str, notes: Counter[str]
-) -> Tallies:
+def page_scores(raw: Raw, facts: Facts, pred: Places, *, mode: str, notes: Counter[str]) -> Tallies:
     """The tally of each metric on one page, by its name and the kind of facts, empty for all."""
     notes = notes if mode == "official" else Counter()
     kinds = _by_kind(raw, facts, pred, mode)
@@ -232,9 +218,7 @@ def page_scores(
     return tallies | {("judge_entity_accuracy", kind): counts for kind, counts in kinds.items()}
 
 
-def _by_kind(
-    raw: Mapping[str, Any], facts: Sequence[Fact], pred: Places, mode: str
-) -> dict[str, tuple[float, float]]:
+def _by_kind(raw: Raw, facts: Facts, pred: Places, mode: str) -> dict[str, tuple[float, float]]:
     """Correct and all facts by kind, of every kind under the empty name."""
     kinds = [_kind_of(fact["type"]) or fact["type"] for fact in facts]
     golds = Counter([*kinds, *[""] * len(facts)])
@@ -252,7 +236,7 @@ def _by_kind(
     return {kind: (float(right[kind]), float(count)) for kind, count in golds.items()}
 
 
-def _within(raw: Mapping[str, Any], name: str, high: float, notes: Counter[str]) -> float:
+def _within(raw: Raw, name: str, high: float, notes: Counter[str]) -> float:
     value = _figure(raw.get(name))
     odd = name in raw and not 0 <= value <= high
     notes[f"judge: {name} that is no number from 0 to {high}"] += odd

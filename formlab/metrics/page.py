@@ -33,9 +33,8 @@ _SAME_WORD, _SAME_PLACE, _SAME_JOINED, _JOINED = 0.7, 0.5, 0.85, 4
 # With more words left over than this, only equal words are looked for elsewhere.
 _MOST = 1000
 # What is known of the edited words of gold and prediction, by their places.
-_LEFT, _MOVED, _READ = "left over", "elsewhere", "misread"
-_Words = tuple[list[str], list[str]]
-_States = tuple[dict[int, str], dict[int, str]]
+_LEFT, _READ = "left over", "misread"
+_Texts, _States = tuple[list[str], list[str]], tuple[dict[int, str], dict[int, str]]
 # Shares of structure from which on an aspect is kept, and below which it is lost.
 KEPT, LOST = 0.9, 0.5
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)[^<>]*?(/?)>")
@@ -50,48 +49,46 @@ _Table = list[list[str]]
 def word_edits(gold: str, pred: str) -> dict[str, int]:
     """The least edits of one text's words into the other's: how many of each of `ERRORS`."""
     words = gold.split(), pred.split()
-    script = Levenshtein.editops(*words).as_list()
-    edited = (
-        [place for kind, place, _ in script if kind != "insert"],
-        [place for kind, _, place in script if kind != "delete"],
-    )
-    sides = list(zip(words, edited, strict=True))
-    lost, gained = (Counter(side[n] for n in places) for side, places in sides)
+    # Where each edit is in gold and prediction; a word that is inserted or deleted is in one.
+    script = [
+        (None if kind == "insert" else place, None if kind == "delete" else other)
+        for kind, place, other in Levenshtein.editops(*words).as_list()
+    ]
+    edited = [[edit[side] for edit in script if edit[side] is not None] for side in (0, 1)]
+    lost, gained = (Counter(map(words[side].__getitem__, edited[side])) for side in (0, 1))
+    # Those of words that do not stand on the other side too, out of order.
     states: _States = ({}, {})
-    for (side, places), state in zip(sides, states, strict=True):
+    for side, state in enumerate(states):
         common = lost & gained
-        for place in places:
-            state[place] = _MOVED if common[side[place]] > 0 else _LEFT
-            common[side[place]] -= 1
+        for place in edited[side]:
+            word = words[side][place]
+            if common[word] <= 0:
+                state[place] = _LEFT
+            common[word] -= 1
     # Words that are left over and were read otherwise, in place or elsewhere.
-    few = max(list(state.values()).count(_LEFT) for state in states) <= _MOST
-    if few:
-        _pair_left_over(words, states, range(2, _JOINED + 1), _SAME_JOINED)
-    for kind, place, other in script:
-        if kind == "replace" and states[0][place] == states[1][other] == _LEFT:
+    _pair_left_over(words, states, range(2, _JOINED + 1), _SAME_JOINED)
+    for place, other in script:
+        if states[0].get(place) == states[1].get(other) == _LEFT:
             pair = words[0][place], words[1][other]
             if Levenshtein.normalized_similarity(*pair) >= _SAME_PLACE:
                 states[0][place] = states[1][other] = _READ
-    if few:
-        _pair_left_over(words, states, range(1, _JOINED + 1), _SAME_WORD)
+    _pair_left_over(words, states, range(1, _JOINED + 1), _SAME_WORD)
     counts = dict.fromkeys(ERRORS, 0)
-    for kind, place, other in script:
-        ours = None if kind == "insert" else states[0][place]
-        theirs = None if kind == "delete" else states[1][other]
+    for edit in script:
         # Of a replaced pair, one word may be there all the same: the edit is the other's.
-        known = [state for state in (ours, theirs) if state not in (None, _MOVED)]
-        if not known:
-            error = "order"
-        elif _LEFT not in known or ours == theirs == _LEFT:
-            error = "substituted"
+        known = [state.get(place) for state, place in zip(states, edit, strict=True)]
+        if known.count(_LEFT) == 1:
+            error = "omitted" if known[0] == _LEFT else "inserted"
         else:
-            error = "omitted" if ours == _LEFT else "inserted"
+            error = "substituted" if any(known) else "order"
         counts[error] += 1
     return counts
 
 
-def _pair_left_over(words: _Words, states: _States, lengths: range, least: float) -> None:
+def _pair_left_over(words: _Texts, states: _States, lengths: range, least: float) -> None:
     """Mark the words that stand, as so many words, among those left over opposite."""
+    if max(map(len, states)) > _MOST:
+        return
     for side, opposite in ((0, 1), (1, 0)):
         left = {place: None for place, state in states[opposite].items() if state == _LEFT}
         spans = [range(start, start + length) for start in left for length in lengths]
@@ -125,17 +122,15 @@ def structure_tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
 
 
 def structure_shares(gold: str, pred: str) -> dict[str, float]:
-    """The share of each aspect of a page that is kept, in [0, 1]; 0 if nothing is predicted."""
-    gold_page, pred_page = read(gold), read(pred)
-    if not pred_page.units:
-        return dict.fromkeys(("closed", "order", "tables", "rows", "columns"), 0.0)
-    tables, others = _tables(gold_page), _tables(pred_page)
+    """The share of each aspect of a page that is kept, in [0, 1]."""
+    pages = read(gold), read(pred)
+    tables, others = map(_tables, pages)
     rows = sum(map(len, tables))
     few, many = sorted((len(tables), len(others)))
     widths, other_widths = ([max(map(len, t)) for t in page] for page in (tables, others))
     pairs = zip_longest(widths, other_widths[: len(widths)], fillvalue=0)
     # By words, not by blocks alone: a block that is cut in two has kept its place.
-    words = [[tokens(unit.text) for unit in page.units] for page in (gold_page, pred_page)]
+    words = [[tokens(unit.text) for unit in page.units] for page in pages]
     blocks = [["".join(block) for block in page[:20_000]] for page in words]
     words = [list(islice(chain.from_iterable(page), 50_000)) for page in words]
     orders = [LCSseq.similarity(*of) / max(len(of[0]), 1) for of in (blocks, words)]
@@ -151,13 +146,12 @@ def structure_shares(gold: str, pred: str) -> dict[str, float]:
 
 
 def _closed(pred: str) -> float:
-    if not is_html(pred):
-        return 1.0
+    tags = _TAG.findall(pred.lower()) if is_html(pred) else []
     stack: list[str] = []
     wrong = total = 0
     # How many of each are open: a stack is not searched for a tag that is not there.
     depth: Counter[str] = Counter()
-    for end, name, self_closing in _TAG.findall(pred.lower()):
+    for end, name, self_closing in tags:
         # Tags of facts are none of the page's own.
         if name in VOID or self_closing or name in FACTS:
             continue
@@ -187,14 +181,12 @@ def _tables(flow: Flow) -> list[_Table]:
 
 def _kept_rows(tables: list[_Table], others: list[_Table]) -> int:
     """Rows of the gold whose cells stand in one row of the prediction, at least half unchanged."""
-    places: dict[str, dict[tuple[int, int], None]] = defaultdict(dict)
-    for number, table in enumerate(others):
-        for at, row in enumerate(table):
-            for cell in row:
-                places[cell][number, at] = None
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, row in enumerate(chain.from_iterable(others)):
+        for cell in set(row):
+            places[cell].append(place)
     kept = 0
-    for row in chain.from_iterable(tables):
-        cells = set(row)
-        votes = Counter(place for cell in cells for place in islice(places.get(cell, ()), 200))
+    for cells in map(set, chain.from_iterable(tables)):
+        votes = Counter(place for cell in cells for place in places[cell][:200])
         kept += bool(votes) and max(votes.values()) * 2 >= len(cells)
     return kept

@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
+import numpy as np
 import polars as pl
 
 from formlab import text
-from formlab.benchmarks.corpus import meta_of
+from formlab.benchmarks.corpus import Row, meta_of
 from formlab.benchmarks.fincriticaled import FACTS, untagged
-from formlab.metrics import facts as family
 from formlab.metrics.facts import MISSING, FactVerdict, locate, match_facts
 from formlab.metrics.judge import by_substring
 from formlab.metrics.places import Places
@@ -21,7 +20,6 @@ from formlab.text.markup import Flow, is_html, read, visible_text, written_event
 _TYPED = {"monetary_unit": "money", "temporal": "date", "number": "number"}
 # Equation 4: facts are numbers and dates.
 _OF_PAPER = ("number", "temporal")
-Row = dict[str, Any]
 
 
 def score(scoring: Scoring) -> TaskScores:
@@ -46,11 +44,9 @@ def score(scoring: Scoring) -> TaskScores:
     golds = corpus.records.partition_by("doc_id", as_dict=True, maintain_order=True)
     nothing = {"value": "", "status": "missing", "origin": None}
     docs = [doc for doc in corpus.documents["doc_id"] if (doc,) in golds]
-    rows = [
-        row
-        for doc in docs
-        for row in _page(golds[doc,].to_dicts(), given.get(doc, nothing), scoring.mode, notes)
-    ]
+    rows: list[Row] = []
+    for doc in docs:
+        rows += _page(golds[doc,].to_dicts(), given.get(doc, nothing), scoring.mode, notes)
     notes["documents without gold"] += corpus.documents.height - len(docs)
     if not rows:
         return TaskScores.of(notes=notes)
@@ -112,9 +108,8 @@ def _why(value: str, written: str, verdict: FactVerdict) -> str | None:
     if verdict.misplaced or value == written == verdict.text:
         return "wrong_row"
     numbers = text.number(written), text.number(verdict.text)
-    if None in numbers:
-        return None
-    return cause(written, verdict.text, right=numbers[0] == numbers[1])
+    right = numbers[0] == numbers[1]
+    return None if None in numbers else cause(written, verdict.text, right=right)
 
 
 def _outcome(right: bool, found: bool) -> str:
@@ -125,9 +120,14 @@ def _scores(scoring: Scoring, cases: pl.DataFrame, frame: pl.DataFrame) -> Itera
     is_scored = (cases["level"] == "fact") & (cases["outcome"] != "unscored")
     if (facts := cases.filter(is_scored)).height:
         rule = "match=context" if scoring.mode == "fixed" else "match=substring"
-        counts = family.counts(frame.filter(is_scored).select(FactVerdict._fields).rows())
-        found = {"fact_accuracy_of_found": counts.pop("fact_accuracy_of_found")}
-        yield scoring.rows(facts, found, "per=found", rule, level="fact")
+        flags = frame.filter(is_scored).select("found", "correct", "misplaced")
+        found, correct, misplaced = flags.cast(pl.Float64).to_numpy().T
+        every = np.ones_like(found)
+        counts = {"fact_accuracy": (correct, every), "fact_missing_rate": (1 - found, every)}
+        counts |= {"fact_misplaced_rate": (misplaced, every)}
+        counts = {name: np.stack(pair, axis=1) for name, pair in counts.items()}
+        of_found = {"fact_accuracy_of_found": np.stack([correct, found], axis=1)}
+        yield scoring.rows(facts, of_found, "per=found", rule, level="fact")
         yield scoring.rows(facts, counts, "per=gold", rule, level="fact")
         if (of_paper := facts["kind"].is_in(_OF_PAPER)).any():
             parts = {"number_date_accuracy": counts["fact_accuracy"][of_paper]}

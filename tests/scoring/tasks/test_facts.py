@@ -85,12 +85,14 @@ def test_a_wrong_fact_has_the_cause_that_its_page_shows(tmp_path, gold, pred, ca
     assert causes(tmp_path, gold, pred) == [cause]
 
 
-def test_values_that_changed_rows_are_wrong_rows(tmp_path):
+def test_values_that_changed_rows_are_wrong_rows_and_misplaced(tmp_path):
     gold = (
         "<table><tr><td>Net sales</td><td><number>4,310</number></td></tr>"
         "<tr><td>Total costs</td><td><number>1,250</number></td></tr></table>"
     )
-    assert causes(tmp_path, gold, "Net sales 1,250\nTotal costs 4,310") == ["wrong_row"] * 2
+    assert causes(tmp_path, gold, pred := "Net sales 1,250\nTotal costs 4,310") == ["wrong_row"] * 2
+    corpus = benchmarks.load("fincriticaled", split="test", root=tmp_path)
+    assert pooled(scored_pages(corpus, {"0": pred}), "fact_misplaced_rate") == (2, 2)
 
 
 def test_facts_carry_the_gold_box(tmp_path):

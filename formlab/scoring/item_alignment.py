@@ -11,7 +11,6 @@ position, and so are the lists of a document that holds more than `LARGEST` pair
 field, which nobody writes by hand. Nothing here depends on other documents.
 """
 
-import functools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain, count
@@ -26,7 +25,7 @@ from formlab import text
 from formlab.metrics import assign
 from formlab.readers.types import rule_of
 from formlab.readers.values import pattern
-from formlab.scoring.align import rungs
+from formlab.scoring.align import plain, rungs
 from formlab.scoring.bands import pattern as field_pattern
 from formlab.scoring.rules import RULE, rights, with_rung
 from formlab.tables import USABLE
@@ -42,7 +41,6 @@ _FIELD = ["doc_id", "field"]
 # A list whose items may stand in any order, or what is below each step of a field; under None the
 # row of its own value.
 _Tree = list["_Tree"] | dict[str | None, Any]
-_normal = functools.lru_cache(1 << 16)(functools.partial(text.normalise, steps=text.LADDER_STEPS))
 
 
 def same_fields(
@@ -244,8 +242,8 @@ class _Pairing:
 
     def _values(self, golds: Sequence[int], preds: Sequence[int]) -> np.ndarray:
         """What each pair of rows adds: agreement, or how alike they are."""
-        texts = [[*map(_normal, self.spelled.get(row, [""]))] for row in golds]
-        answers = [_normal(self.given.get(row, "")) for row in preds]
+        texts = [[*map(plain, self.spelled.get(row, [""]))] for row in golds]
+        answers = [plain(self.given.get(row, "")) for row in preds]
         likeness = Levenshtein.normalized_similarity
         alike = process.cdist([*chain(*texts)], answers, scorer=likeness, dtype=np.float64)
         alike = np.maximum.reduceat(alike, np.cumsum([0, *map(len, texts[:-1])]), axis=0)

@@ -84,7 +84,7 @@ def in_page_text(
     blank = gold.filter(~whole, is_blank).select("doc_id", "path", pred=pl.lit(""))
     read = pl.concat([read, blank], how="diagonal")
     source = claims.filter(whole).select("doc_id", pred_status="status", pred_origin="origin")
-    both = with_read(joined, read.join(source, on="doc_id"), ("pred", "pred_status", "pred_origin"))
+    both = with_read(joined, read.join(source, on="doc_id"))
     outcome = pl.when(~pl.col("judged")).then(pl.lit("unscored")).otherwise("outcome")
     both = both.with_columns(outcome=outcome).drop("judged")
     return both, {name: count for name, count in notes.items() if count}

@@ -78,7 +78,7 @@ def score(scoring: Scoring) -> TaskScores:
         if is_check:
             # A check without an answer has what was read in its dependent field.
             silent = fields.filter("is_dependent", ~pl.col("is_answered")).drop_nulls("pred")
-            joined = with_read(joined, silent.select("doc_id", *_READ, path="check"), _READ)
+            joined = with_read(joined, silent.select("doc_id", *_READ, path="check"))
             joined = _with_contradictions(joined, fields, scoring)
         # Who read a form and left an item out missed the item, not the document.
         joined = joined.with_columns(has_answer=pl.col("doc_id").is_in(usable))
@@ -100,9 +100,9 @@ def score(scoring: Scoring) -> TaskScores:
     return TaskScores.of(case_tables, scores, notes)
 
 
-def _rungs(rows: pl.DataFrame, gold: str, pred: str, scoring: Scoring) -> pl.DataFrame:
+def _rungs(rows: pl.DataFrame, pred: str, scoring: Scoring) -> pl.DataFrame:
     known = {"threshold": scoring.threshold, "orders": scoring.orders}
-    return rungs(rows, gold, pred, **known).select(LADDER)
+    return rungs(rows, pred, **known).select(LADDER)
 
 
 def _fields(gold: pl.DataFrame, answers: pl.DataFrame, read: pl.DataFrame) -> pl.DataFrame:
@@ -134,7 +134,7 @@ def _with_contradictions(
     """Checks beside their answers, with the level of those that the page contradicts."""
     stands = fields.filter("is_dependent").select("doc_id", path="check", stands="gold").unique()
     joined = joined.join(stands, on=_KEY, how="left", maintain_order="left")
-    same = _rungs(joined, "gold", "stands", scoring)["typed"]
+    same = _rungs(joined, "stands", scoring)["typed"]
     is_other = (pl.col("gold") != pl.col("stands")) & ~same
     level = pl.when(is_other).then(pl.lit("contradiction")).otherwise("level")
     return joined.with_columns(level=level)
@@ -151,7 +151,7 @@ def _of_all_fields(cases: pl.DataFrame, fields: pl.DataFrame, scoring: Scoring) 
     # Of a field left blank nothing needs to be said.
     blank = pl.when(pl.col("gold").str.strip_chars() == "").then(pl.lit(""))
     fields = fields.with_columns(pl.coalesce("given", "pred", blank).alias("pred"))
-    fields = fields.with_columns(_rungs(fields, "gold", "pred", scoring))
+    fields = fields.with_columns(_rungs(fields, "pred", scoring))
     checks = fields.group_by("doc_id", path="check").agg(
         pl.col(LADDER).filter(~is_dependent).all().name.prefix("others_"),
         wrong=pl.col("path").filter(~is_dependent, ~pl.col("typed")),

@@ -136,9 +136,8 @@ def _agreeing(
     """The gold values, by row, and the answers `used` of their field that agree with them."""
     gold, how = gold.with_columns(parsed=pl.col("rung") == "typed"), [*_FIELD, "kind", "parsed"]
     said = claims.select(*_FIELD, "value").unique()
-    sides = gold.select(*how, "row", value="texts").explode("value"), said
-    sides = sides[0], sides[1].join(gold.select(how).unique(), on=_FIELD)
-    both = pl.concat(sides, how="diagonal")
+    asked = gold.select(*how, "row", value="texts").explode("value")
+    both = pl.concat([asked, said.join(gold.select(how).unique(), on=_FIELD)], how="diagonal")
     # Values that agree have a key in common: most pairs have none, and are not compared.
     rows = enumerate(both.select("value", "kind", "parsed").iter_rows())
     keys = [(n, key) for n, of in rows for key in text.keys(*of[:2], parsed=of[2])]
@@ -148,8 +147,7 @@ def _agreeing(
     near = sides[0].join(sides[1], on=[*_FIELD, "key"], suffix="_said")
     far = gold.filter("inexact").join(said, on=_FIELD, suffix="_said")
     pairs = pl.concat(side.select("row", used="value_said") for side in (near, far)).unique()
-    columns = (*_FIELD, "row", "kind", "accepted", RULE, "most")
-    pairs = pairs.join(gold.select(*columns, gold="value"), on="row")
+    pairs = pairs.join(gold.rename({"value": "gold"}), on="row")
     pairs = pairs.hstack(rungs(pairs, threshold=threshold, orders=orders))
     return pairs.filter(rights(pairs, orders))
 

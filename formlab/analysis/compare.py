@@ -261,7 +261,7 @@ def _flipped(*pair: Evaluation) -> pl.DataFrame:
     for of in pair:
         cases = comparability.with_turns(of.fields).filter(of_gold()).with_columns(right=right)
         threshold = of.settings.get("threshold", THRESHOLD)
-        frames.append(cases.with_columns(rights(cases, "normalised", threshold=threshold)))
+        frames.append(cases.with_columns(rights(cases, threshold=threshold)))
     first, second = frames
     # The gold's columns are those of the first.
     second = second.drop({*first.columns} - {*KEY, *SYSTEM, *_RIGHT}, strict=False)

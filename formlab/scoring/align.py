@@ -10,8 +10,8 @@ judged at L2.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping
+from functools import lru_cache, partial
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,8 @@ from formlab.tables import BOX, USABLE
 GOLD = {"value": "gold", "origin": "gold_origin", "status": "gold_status"}
 PRED = {"path": "pred_path", "value": "pred", "page": "pred_page", "status": "pred_status"}
 PRED |= {"origin": "pred_origin"} | {side: f"pred_{side}" for side in BOX}
+# Which of day and month each document writes first.
+Orders = Mapping[str, str]
 # The least similarity of a pair that `match` makes, and how `settings` name its pairing.
 LEAST = 0.5
 PAIRING = f"match=path,label+box>={LEAST:g},else-equal-value"
@@ -39,7 +41,9 @@ _LONGEST_LABEL, _TAIL = 200, 800
 # Cells of one document's matrix of similarities (64 MB): what a model in a loop lists after these
 # is paired by its path alone.
 _LARGEST = 8_000_000
-_NOT_WORD, _NUMBER = re.compile(r"[\W_]+"), re.compile(r"#\d+\Z")
+_WORD, _NUMBER = re.compile(r"[^\W_]+"), re.compile(r"#\d+\Z")
+# A name or a value as it is compared.
+plain = lru_cache(1 << 16)(partial(text.normalise, steps=text.LADDER_STEPS))
 _alike = partial(process.cdist, scorer=Levenshtein.normalized_similarity, dtype=np.float64)
 # The places of a gold and of a predicted field, and their similarity.
 _PAIRS = {"row": pl.UInt32, "other": pl.UInt32, "match": pl.Float64}
@@ -60,36 +64,23 @@ def match(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float = LEAST) -> pl
     >>> match(gold, pred, least=0.9).height
     0
     """
+    name = pl.col("path").map_elements(_plain_path, return_dtype=pl.String)
+    turn = pl.int_range(pl.len()).over("doc_id", "name")
     sides = gold.with_row_index("row"), pred.with_row_index("other")
-    pairs = pl.DataFrame(schema=_PAIRS)
-    for stage in (_same_path, partial(_most_alike, least=least), _same_value):
-        anti = {"how": "anti", "maintain_order": "left"}
-        left = (side.join(pairs, on=side.columns[0], **anti) for side in sides)
+    sides = [side.with_columns(name=name).with_columns(turn=turn) for side in sides]
+    # Where several have one path, each by its turn.
+    pairs = sides[0].join(sides[1], on=["doc_id", "name", "turn"])
+    pairs = pairs.select("row", "other", match=1.0)
+    for stage in (partial(_most_alike, least=least), _same_value):
+        left = (side.join(pairs, on=side.columns[0], how="anti") for side in sides)
         pairs = pl.concat([pairs, stage(*left)])
-    both = sides[0].select("row", "doc_id", "path").join(pairs, on="row", maintain_order="left")
-    both = both.join(sides[1].select("other", pred_path="path"), on="other", maintain_order="left")
-    return both.select("doc_id", "path", "pred_path", "match")
-
-
-def _with_plain(fields: pl.DataFrame, column: str, function: Callable[[str], str]) -> pl.DataFrame:
-    values = fields[column].fill_null("").map_elements(function, return_dtype=pl.String)
-    return fields.with_columns(plain=values)
-
-
-def _plain(value: str) -> str:
-    return text.normalise(value, text.LADDER_STEPS)
+    pairs = pairs.sort("row")
+    both = gold.select("doc_id", "path")[pairs["row"]]
+    return both.with_columns(pred_path=pred["path"][pairs["other"]], match=pairs["match"])
 
 
 def _plain_path(path: str) -> str:
-    return _plain(path[-_TAIL:]).replace(" /", "/").replace("/ ", "/")
-
-
-def _same_path(gold: pl.DataFrame, pred: pl.DataFrame) -> pl.DataFrame:
-    """The fields of equal paths; where several have one, each by its turn."""
-    sides = (_with_plain(side, "path", _plain_path) for side in (gold, pred))
-    turn = pl.int_range(pl.len()).over("doc_id", "plain")
-    gold, pred = (side.with_columns(turn=turn) for side in sides)
-    return gold.join(pred, on=["doc_id", "plain", "turn"]).select("row", "other", match=1.0)
+    return plain(path[-_TAIL:]).replace(" /", "/").replace("/ ", "/")
 
 
 def _most_alike(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float) -> pl.DataFrame:
@@ -99,7 +90,7 @@ def _most_alike(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float) -> pl.D
         if key not in claims:
             continue
         frames = fields, claims[key].head(_LARGEST // fields.height)
-        paths = [[_plain_path(path).rpartition("/") for path in of["path"]] for of in frames]
+        paths = [[name.rpartition("/") for name in of["name"]] for of in frames]
         # A number behind a label tells equal ones apart.
         labels = ([_NUMBER.sub("", path[2])[:_LONGEST_LABEL] for path in side] for side in paths)
         groups = ([path[0][-_LONGEST_LABEL:] for path in side] for side in paths)
@@ -112,37 +103,39 @@ def _most_alike(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float) -> pl.D
 def _same_value(gold: pl.DataFrame, pred: pl.DataFrame) -> pl.DataFrame:
     """The fields whose value no other of their side has."""
     key, rows = ["doc_id", "plain"], []
-    labels = dict(gold.group_by("doc_id").agg("path").iter_rows())
-    sides = (_with_plain(side, "value", _plain) for side in (gold, pred))
+    names = dict(gold.group_by("doc_id").agg("name").iter_rows())
+    value = pl.col("value").fill_null("").map_elements(plain, return_dtype=pl.String)
+    sides = (side.with_columns(plain=value) for side in (gold, pred))
     gold, pred = (side.filter(pl.len().over(key) == 1) for side in sides)
-    for row in gold.join(pred, on=key, suffix="_pred").iter_rows(named=True):
-        if len(row["plain"]) >= _LEAST_VALUE and text.checked(row["plain"]) is None:
-            name = _words(row["path_pred"])
-            words = {path: _words(path.rpartition("/")[2]) for path in labels[row["doc_id"]]}
-            # The share of a gold label's words that stand in the predicted name.
-            shares = {path: len(of & name) / max(len(of), 1) for path, of in words.items()}
-            if shares[row["path"]] >= max(shares.values()):
-                rows.append((row["row"], row["other"], 1.0))
+    both = gold.join(pred, on=key, suffix="_pred").select("row", "other", *key, "name", "name_pred")
+    for *pair, doc_id, value, name, said in both.iter_rows():
+        if len(value) >= _LEAST_VALUE and text.checked(value) is None:
+            shares = {label: _share(label, said) for label in names[doc_id]}
+            if shares[name] == max(shares.values()):
+                rows.append((*pair, 1.0))
     return pl.DataFrame(rows, schema=_PAIRS, orient="row")
 
 
-def _words(name: str) -> set[str]:
-    return set(_NOT_WORD.split(_plain(name[-_TAIL:]))) - {""}
+def _share(path: str, name: str) -> float:
+    """The share of the words of a path's label that stand in a predicted name."""
+    words = {*_WORD.findall(path.rpartition("/")[2])}
+    return len(words.intersection(_WORD.findall(name))) / max(len(words), 1)
 
 
 def _with_boxes(alike: np.ndarray, gold: pl.DataFrame, pred: pl.DataFrame) -> np.ndarray:
     """The similarities; where both sides have a box, the mean of these and the boxes' overlap."""
-    boxes = [frame.select(pl.col(BOX).cast(pl.Float64)).to_numpy() for frame in (gold, pred)]
+    # A page is a third side of a box, as long as 1.
+    page = pl.col("page").fill_null(1)
+    corners = pl.col(BOX[:2]), page, pl.col(BOX[2:]), page.alias("next") + 1
+    boxes = [of.select(*corners).cast(pl.Float64).to_numpy() for of in (gold, pred)]
     if any(np.isnan(of).any(axis=1).all() for of in boxes):
         return alike
     first, second = boxes[0][:, None], boxes[1][None]
-    low, high = np.maximum(first, second)[..., :2], np.minimum(first, second)[..., 2:]
+    low, high = np.maximum(first, second)[..., :3], np.minimum(first, second)[..., 3:]
     inside = np.clip(high - low, 0, None).prod(-1)
-    areas = [np.clip(of[:, 2:] - of[:, :2], 0, None).prod(-1) for of in boxes]
+    areas = (np.clip(of[:, 3:] - of[:, :3], 0, None).prod(-1) for of in boxes)
     union = np.add.outer(*areas) - inside
     overlap = np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
-    pages = (frame["page"].cast(pl.Int64).fill_null(1).to_numpy() for frame in (gold, pred))
-    overlap *= np.equal.outer(*pages)
     return np.where(np.isnan(inside), alike, 0.5 * alike + 0.5 * overlap)
 
 
@@ -181,13 +174,12 @@ def from_predictions(claims: pl.DataFrame, outcome: str) -> pl.DataFrame:
     return renamed.with_columns(path="pred_path", outcome=pl.lit(outcome))
 
 
-def with_read(
-    joined: pl.DataFrame, read: pl.DataFrame, names: Sequence[str], where: pl.Expr | bool = True
-) -> pl.DataFrame:
-    """The cases `where` it holds with the columns `names` of `read` where they have none."""
+def with_read(joined: pl.DataFrame, read: pl.DataFrame) -> pl.DataFrame:
+    """The cases with what `read` says of their fields in the columns where they have nothing."""
+    names = [n for n in read.columns if n in joined.columns and n not in ("doc_id", "path")]
     options = {"on": ["doc_id", "path"], "how": "left", "suffix": "_read", "maintain_order": "left"}
-    values = {name: pl.coalesce(name, pl.when(where).then(f"{name}_read")) for name in names}
-    filled = joined.join(read, **options).with_columns(**values)
+    filled = joined.join(read, **options)
+    filled = filled.with_columns(pl.coalesce(name, f"{name}_read") for name in names)
     return filled.drop(f"{name}_read" for name in names)
 
 
@@ -205,7 +197,7 @@ def judged(
     *,
     system: str,
     threshold: float,
-    orders: Mapping[str, str] | None = None,
+    orders: Orders | None = None,
     words: Words | None = None,
 ) -> pl.DataFrame:
     """Fill in the ladder, outcome and cause of rows that have gold, pred and status.
@@ -216,15 +208,15 @@ def judged(
     from `text.date_orders`. `words` are those of the whole gold, see `causes`.
     With the column `rules.RULE`, the rules of values say which are right.
     """
-    columns = tables.CASES | {"gold_status": pl.String, "has_answer": pl.Boolean}
-    absent = {name: pl.lit(None, columns[name]) for name in columns.keys() - {*joined.columns}}
-    joined = joined.with_columns(**absent | {"system": pl.lit(system)})
+    more = {"gold_status": pl.String, "has_answer": pl.Boolean}
+    empty = pl.DataFrame(schema=tables.CASES | more)
+    joined = pl.concat([empty, joined], how="diagonal_relaxed").with_columns(system=pl.lit(system))
     level = pl.when(pl.col("path").is_null()).then(pl.lit("page")).otherwise(pl.lit("field"))
-    unscored = (pl.col("outcome") == "unscored") | (pl.col("gold_status") == "unscored")
+    unscored = pl.when(pl.col("gold_status") == "unscored").then("gold_status")
     joined = joined.with_columns(
         level=pl.coalesce("level", level),
         used=pl.when(pl.col("status").is_in(USABLE)).then("pred"),
-        outcome=pl.when(unscored.fill_null(False)).then(pl.lit("unscored")).otherwise("outcome"),
+        outcome=unscored.otherwise("outcome"),
     )
     joined = joined.with_columns(rungs(joined, threshold=threshold, orders=orders))
     joined = joined.with_columns(rules.right_centuries(joined))
@@ -240,35 +232,28 @@ def judged(
     if joined["readings"].count():
         # Fields that one reading rule has right and another has not.
         is_right = pl.col("outcome") == "match"
-        others = rights(joined.with_columns(right=is_right), "normalised", threshold=threshold)
-        odd = pl.when(is_right).then(~others.list.all()).otherwise(others.list.any())
-        odd = (odd & (pl.col("outcome") != "unscored")).fill_null(False)
+        others = pl.lit(rights(joined.with_columns(right=is_right), threshold=threshold))
+        odd = others.list.contains(~is_right) & (pl.col("outcome") != "unscored")
         joined = joined.with_columns(cause=pl.when(odd).then(pl.lit("reader")).otherwise("cause"))
     return joined.select(pl.col(name).cast(kind) for name, kind in tables.CASES.items())
 
 
 def rungs(
-    cases: pl.DataFrame,
-    gold: str = "gold",
-    pred: str = "used",
-    *,
-    threshold: float,
-    orders: Mapping[str, str] | None = None,
+    cases: pl.DataFrame, pred: str = "used", *, threshold: float, orders: Orders | None = None
 ) -> pl.DataFrame:
-    """`text.ladders` of the columns `gold`, `pred`, ``kind`` and ``accepted`` of cases."""
-    columns = (cases[name].to_list() for name in (gold, pred, "kind", "accepted"))
+    """`text.ladders` of the columns ``gold``, `pred`, ``kind`` and ``accepted`` of cases."""
+    columns = (cases[name].to_list() for name in ("gold", pred, "kind", "accepted"))
     written = orders and [*map(orders.get, cases["doc_id"])]
     return text.ladders(*columns, threshold=threshold, orders=written or None)
 
 
-def rights(cases: pl.DataFrame, rung: str, *, threshold: float) -> pl.Series:
+def rights(cases: pl.DataFrame, *, threshold: float) -> pl.Series:
     """Whether each case is right as the other reading rules read it, in the order of `readings`."""
-    read = cases.select("gold", "kind", "accepted", "pred", "right", "readings").with_row_index()
-    read = read.explode("readings").drop_nulls("readings")
+    columns = ("gold", "kind", "accepted", "pred", "right", "readings")
+    read = cases.select(columns).with_row_index().explode("readings")
     # Rules mostly agree, and what they read alike is right or wrong alike.
-    odd = (read["readings"] != read["pred"]).fill_null(True).arg_true()
-    others = rungs(read[odd], pred="readings", threshold=threshold)[rung]
-    lists = read.select("index", rights=read["right"].scatter(odd, others))
-    lists = lists.group_by("index", maintain_order=True).agg("rights")
-    rows = cases.with_row_index().select("index")
-    return rows.join(lists, on="index", how="left", maintain_order="left")["rights"]
+    odd = read["readings"].ne_missing(read["pred"]).arg_true()
+    others = rungs(read[odd], "readings", threshold=threshold)["normalised"]
+    read = read.select("index", rights=read["right"].scatter(odd, others))
+    lists = read.group_by("index", maintain_order=True).agg("rights")["rights"]
+    return cases.select(pl.when(pl.col("readings").is_not_null()).then(lists)).to_series()

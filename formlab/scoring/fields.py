@@ -86,13 +86,9 @@ def filled(
     joined: pl.DataFrame, seen: pl.DataFrame, where: pl.Expr, *, reader: str = READER
 ) -> pl.DataFrame:
     """Cases to be with what was read under their boxes, `where` no prediction names the field."""
-    if not seen.height:
-        return joined
     gold = joined.filter(pl.col("gold_status").is_not_null(), pl.col("path").is_not_null())
     read = read_fields(gold, seen, reader=reader).with_columns(pred_status=pl.lit("ok"))
-    names = [name for name in read.columns if name not in ("doc_id", "path", "readings")]
-    both = with_read(joined.with_columns(unnamed=where), read, names, pl.col("unnamed"))
-    return both.with_columns(readings=pl.when("unnamed").then("readings")).drop("unnamed")
+    return with_read(joined, read.join(joined.filter(where), on=["doc_id", "path"], how="semi"))
 
 
 def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READER) -> pl.DataFrame:

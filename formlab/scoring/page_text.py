@@ -5,8 +5,6 @@ page's own gold text does not hold is not judged; fields that share their words 
 a key value within it do, are looked for apart from each other.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -54,9 +52,8 @@ _similarity = Levenshtein.normalized_similarity
 
 def texts_only(claims: pl.DataFrame) -> bool:
     """Whether predictions give the text of pages and nothing else, for one page at least."""
-    pages = claims.filter(pl.col("path").is_null(), pl.col("status").is_in(USABLE))
-    has_text = pages["value"].null_count() < pages.height
-    return has_text and claims["path"].null_count() == claims.height
+    texts = claims.filter(pl.col("status").is_in(USABLE))["value"]
+    return texts.count() > 0 and claims["path"].null_count() == claims.height
 
 
 def in_page_text(
@@ -64,12 +61,13 @@ def in_page_text(
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """Fill in what stands for each field in the text of its page."""
     gold, claims = sides = [s.filter(pl.col("status").is_in(USABLE)) for s in (gold, claims)]
-    whole, is_blank = pl.col("path").is_null(), pl.col("value").str.strip_chars() == ""
+    whole = pl.col("path").is_null()
     pages = (side.filter(whole).select("doc_id", "value").drop_nulls() for side in sides)
     golds, texts = (dict(page.iter_rows()) for page in pages)
     notes: Counter[str] = Counter()
     rows: list[tuple] = []
-    for (doc_id,), fields in gold.filter(~whole, ~is_blank).group_by("doc_id", maintain_order=True):
+    named = gold.filter(~whole).drop_nulls("value")
+    for (doc_id,), fields in named.group_by("doc_id", maintain_order=True):
         if doc_id in texts:
             page = Text(_nfc(texts[doc_id]), keep=own_marks(golds.get(doc_id, "")))
             for kind, count in page.marks.items():
@@ -80,30 +78,11 @@ def in_page_text(
     schema = tables.schema("doc_id path pred at:int judged:flag")
     read = pl.DataFrame(rows, schema=schema, orient="row")
     notes[_NOT_JUDGED] = read.filter(~pl.col("judged")).height
-    # For a field that is blank nothing is looked for, and nothing stands there.
-    blank = gold.filter(~whole, is_blank).select("doc_id", "path", pred=pl.lit(""))
-    read = pl.concat([read, blank], how="diagonal")
     source = claims.filter(whole).select("doc_id", pred_status="status", pred_origin="origin")
-    both = with_read(joined, read.join(source, on="doc_id"), ("pred", "pred_status", "pred_origin"))
+    both = with_read(joined, read.join(source, on="doc_id"))
     outcome = pl.when(~pl.col("judged")).then(pl.lit("unscored")).otherwise("outcome")
     both = both.with_columns(outcome=outcome).drop("judged")
     return both, {name: count for name, count in notes.items() if count}
-
-
-def _fields(golds: pl.Series, gold_text: str, page: Text) -> Iterator[tuple]:
-    """What each field has in a page, where that begins, and whether the field is judged."""
-    told = Text(_nfc(gold_text), keep=TITLES)
-    words = [[squash(word) for word in _nfc(value).split()] for value in golds]
-    left = {n: "".join(of) for n, of in enumerate(words) if any(of)}
-    found, judged = dict[int, np.ndarray](), set[int]()
-    # Fields that share no word of the gold text, as a line and a value in it do, are a layer.
-    for _ in range(_LAYERS if told.squashed else 1):
-        named = find_stretches(left, told, bar=_GOLD) if told.squashed else [*left]
-        found |= find_stretches({n: left.pop(n) for n in named}, page, words=words)
-        judged.update(named)
-    for n in range(len(words)):
-        read = (page.shown(found[n]), page.at(int(found[n][0]))) if n in found else ("", None)
-        yield *read, n in judged
 
 
 def least(length: int) -> float:
@@ -150,6 +129,23 @@ class Text:
         runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
         cuts = [self._clean[self._kept[run[0]] : self._kept[run[-1]] + 1] for run in runs]
         return " ".join(" ".join(cuts).split())
+
+
+def _fields(golds: pl.Series, gold_text: str, page: Text) -> Iterator[tuple]:
+    """What each field has in a page, where that begins, and whether the field is judged."""
+    told = Text(_nfc(gold_text), keep=TITLES)
+    words = [[squash(word) for word in _nfc(value).split()] for value in golds]
+    left = {n: "".join(of) for n, of in enumerate(words) if any(of)}
+    found, judged = dict[int, np.ndarray](), set[int]()
+    # Fields that share no word of the gold text, as a line and a value in it do, are a layer.
+    for _ in range(_LAYERS if told.squashed else 1):
+        named = find_stretches(left, told, bar=_GOLD) if told.squashed else [*left]
+        found |= find_stretches({n: left.pop(n) for n in named}, page, words=words)
+        judged.update(named)
+    for n in range(len(words)):
+        read = (page.shown(found[n]), page.at(int(found[n][0]))) if n in found else ("", None)
+        # For a field that is blank nothing is looked for, and nothing stands there.
+        yield *read, n in judged or not any(words[n])
 
 
 class _View:

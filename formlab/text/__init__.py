@@ -202,6 +202,7 @@ def ladders(
     return frame.with_columns(pl.col("ambiguous") & ~pl.col("typed"))
 
 
+@_remembered
 def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int]:
     """Numbers of which any two texts that hold on the rung `normalised` share one.
 

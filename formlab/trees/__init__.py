@@ -92,6 +92,7 @@ def unescape(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~")
 
 
+@lru_cache(maxsize=2**16)
 def pattern(path: str) -> str:
     """A path with ``*`` for each place in a list."""
     return "/".join("*" if step.isdecimal() else step for step in path.split("/"))

@@ -190,9 +190,11 @@ def _with_dependent(joined: pl.DataFrame, fields: pl.DataFrame, scoring: Scoring
     """Checks beside what was read in their dependent field, and whether its value contradicts."""
     fields = fields.filter("is_dependent").select("doc_id", *_READ, path="check", stands="gold")
     # A check without an answer has what was read there.
-    is_silent = pl.col("pred_path").is_null() & pl.col("pred_read").is_not_null()
-    joined = with_read(joined, fields, _READ, is_silent)
-    same = rungs(joined, "gold", "stands", **scoring.options)["typed"]
+    silent = joined.filter(pl.col("pred_path").is_null())
+    read = fields.drop_nulls("pred").join(silent, on=_KEY, how="semi").drop("stands")
+    stands = fields.select(*_KEY, "stands")
+    joined = with_read(joined, read).join(stands, on=_KEY, how="left", maintain_order="left")
+    same = rungs(joined, "stands", **scoring.options)["typed"]
     is_other = (pl.col("gold") != pl.col("stands")) & ~same
     level = pl.when(is_other).then(pl.lit("contradiction")).otherwise("level")
     return joined.with_columns(level=level)
@@ -210,7 +212,7 @@ def _of_all_fields(cases: pl.DataFrame, fields: pl.DataFrame, scoring: Scoring) 
     blank = pl.when(pl.col("gold").str.strip_chars() == "").then(pl.lit(""))
     given = pl.when(is_dependent).then("given")
     fields = fields.with_columns(pl.coalesce(given, "pred", blank).alias("pred"))
-    fields = fields.with_columns(rungs(fields, "gold", "pred", **scoring.options))
+    fields = fields.with_columns(rungs(fields, "pred", **scoring.options))
     checks = fields.group_by("doc_id", path="check").agg(
         pl.col(LADDER).filter(~is_dependent).all().name.prefix("others_"),
         wrong=pl.col("path").filter(~is_dependent, ~pl.col("typed")).unique(maintain_order=True),

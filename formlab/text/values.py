@@ -9,6 +9,7 @@ import json
 import math
 import re
 import unicodedata
+from contextlib import suppress
 from datetime import date as Date  # noqa: N812 - the parser below is called `date`
 from decimal import Decimal
 from functools import lru_cache
@@ -186,15 +187,17 @@ def _local() -> dict[str, Any]:
     return words | {name: {*words[name]} for name in ("commas", "days")}
 
 
-def day_of(year: str, month: str | int, day: str) -> Date | None:
-    """The date of these numbers, if there is one; years of two digits are 1969 to 2068."""
-    full = int(year)
-    if len(year) == 2:
-        full += 2000 if full < 69 else 1900
-    try:
-        return Date(full, int(month), int(day))
-    except ValueError:
-        return None
+def days_of(year: str, month: str | int, day: str | None) -> Days:
+    """The dates of these numbers, if there are any, or their months where the day is not stated.
+
+    A year of two digits is in either century, first in that of 1969 to 2068.
+    """
+    centuries = ("",) if len(year) == 4 else ("20", "19") if int(year) < 69 else ("19", "20")
+    dates = []
+    for century in centuries:
+        with suppress(ValueError):
+            dates.append(Date(int(century + year), int(month), int(day or 1)))
+    return tuple(dates if day else (Moment(date.year, date.month) for date in dates))
 
 
 def date(text: str) -> frozenset[Date] | None:
@@ -216,26 +219,21 @@ def date(text: str) -> frozenset[Date] | None:
 
 def date_readings(text: str) -> tuple[Date | None, Date | None]:
     """The date that `text` is when read month first, and when read day first; see `date`."""
-    return tuple(next(iter(_whole(days)), None) for days in possible_dates(text))
+    return tuple(next(iter(_whole(days)), None) for days in possible_dates(text) or ((), ()))
 
 
 @_parser
-def possible_dates(text: str) -> tuple[Days, Days]:
-    """`date_readings` with both centuries of two-digit years, months without a day, and times."""
-    return _read_date(_plain(text).removesuffix(".")) if _DIGIT.search(text) else ((), ())
+def possible_dates(text: str) -> tuple[Days, ...]:
+    """`date_readings` with both centuries, months without a day, and times; empty if no date."""
+    readings = _read_date(_plain(text).removesuffix(".")) if _DIGIT.search(text) else ()
+    return readings if any(readings) else ()
 
 
 def _whole(days: Days) -> list[Date]:
     return [day for day in days if isinstance(day, Date)]
 
 
-def _days(year: str, month: str | int, day: str | None) -> Days:
-    years = [year] if len(year) == 4 else [year, f"{19 if int(year) < 69 else 20}{year}"]
-    dates = list(filter(None, (day_of(written, month, day or "1") for written in years)))
-    return tuple(dates if day else (Moment(date.year, date.month) for date in dates))
-
-
-def _read_date(cleaned: str) -> tuple[Days, Days]:
+def _read_date(cleaned: str) -> tuple[Days, ...]:
     if _BOXED.fullmatch(cleaned):
         cleaned = cleaned.replace(" ", "").replace("|", "")
     has_clock = _CLOCK.search(cleaned)
@@ -248,11 +246,11 @@ def _read_date(cleaned: str) -> tuple[Days, Days]:
         sides = map(_whole, _read_date(before))
         return tuple(tuple(Moment(d.year, d.month, d.day, time) for d in days) for days in sides)
     if _NO_DATE.search(cleaned):
-        return (), ()
+        return ()
     # Most dates are numbers alone.
     if match := next(filter(None, (form.fullmatch(cleaned) for form in _NUMERIC)), None):
-        month_first = _days(match["year"], match[1], match[3])
-        day_first = _days(match["year"], match[3], match[1])
+        month_first = days_of(match["year"], match[1], match[3])
+        day_first = days_of(match["year"], match[3], match[1])
         # Dots mean day first wherever that is possible.
         return (day_first or month_first) if match[2] == "." else month_first, day_first
     # Without any letter there is no month's name.
@@ -260,13 +258,13 @@ def _read_date(cleaned: str) -> tuple[Days, Days]:
         if match := pattern.fullmatch(cleaned):
             found, name = match.groupdict(), match["month"]
             month = name if name.isdigit() else MONTHS.get(name) or _local()["months"].get(name, 0)
-            days = _days(match["year"], month, found.get("day"))
+            days = days_of(match["year"], month, found.get("day"))
             if days and (not found.get("weekday") or found["weekday"] in _local()["days"]):
                 return days, days
     name = _DAY_NAME.search(cleaned)
     if name and (name[1] or name[2]) in _local()["days"]:
         return _read_date(cleaned[: name.start()] + cleaned[name.end() :])
-    return (), ()
+    return ()
 
 
 def choices(text: str, *, commas: bool = True) -> frozenset[str] | None:

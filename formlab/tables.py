@@ -79,6 +79,7 @@ USABLE = ("ok", "repaired")
 LEVELS, FIELD_LEVELS, WHOLE_LEVELS = (tuple(v.split()) for v in _TABLE["levels"].values())
 # Annotations of parameters that take one item in place of a list of it.
 _LISTS = re.compile(r"Sequence\[str\b|(Mapping\[str, Evaluation\] \| )?\w+\[Evaluation\]")
+_MODULE, _FRAMES = re.compile(r"\b\w+\."), re.compile(r"\b(pl|polars)\.")
 _REFUSED = (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError)
 
 
@@ -280,8 +281,10 @@ def either(function: Any) -> Any:
     if not inspect.isfunction(function):
         return function
     signature = inspect.signature(function)
-    lists = {p.name for p in signature.parameters.values() if _LISTS.match(str(p.annotation))}
-    if not lists and "pl." not in str(signature):
+    # Annotations are types or, in some modules, texts.
+    texts = {p.name: _MODULE.sub("", str(p.annotation)) for p in signature.parameters.values()}
+    lists = {name for name, text in texts.items() if _LISTS.match(text)}
+    if not lists and not _FRAMES.search(str(signature)):
         return function
 
     @functools.wraps(function)

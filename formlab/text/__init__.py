@@ -4,6 +4,7 @@ The ladder tells whether two values match exactly, normalised, as parsed, or nea
 and month stands first in a date, its document says (`date_orders`).
 """
 
+import operator
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -162,24 +163,19 @@ def ladders(
     # What is equal as it is needs no reading.
     is_equal = [gold is not None and gold == pred for gold, pred, *_ in rows]
     found: dict[int, Sequence[float]] = {}
-    pairs = [
-        (row, right, pred, kind, order)
-        for row, (gold, pred, kind, order, others) in enumerate(rows)
-        if None not in (gold, pred) and gold != pred
-        for right in (gold, *(others or ()))
-    ]
-    texts = {text for _, *pair, _, _ in pairs for text in pair}
-    normal = {text: normalise(text, LADDER_STEPS[:-1]) for text in texts}
-    # Shorter by the spaces of its units, a text would be less like another.
-    tight = {text: STEPS[LADDER_STEPS[-1]](plain) for text, plain in normal.items()}
-    for row, gold, pred, kind, order in pairs:
-        same = tight[gold] == tight[pred]
-        typed = same or _same_value(gold, pred, kind, order)
-        close = 1.0 if same else Levenshtein.normalized_similarity(normal[gold], normal[pred])
-        may_be_date = not typed and (kind == "date" or kind not in _READERS)
-        is_swapped = may_be_date and _same_value(gold, pred, "date", "either")
-        rungs = (gold == pred, same, typed, typed or close >= threshold, close, is_swapped)
-        found[row] = tuple(map(max, found.get(row, rungs), rungs))
+    for row, (gold, pred, kind, order, others) in enumerate(rows):
+        if gold == pred or None in (gold, pred):
+            continue
+        for right in (gold, *(others or ())):
+            normal = [normalise(text, LADDER_STEPS[:-1]) for text in (right, pred)]
+            # Shorter by the spaces of its units, a text would be less like another.
+            same = operator.eq(*map(STEPS[LADDER_STEPS[-1]], normal))
+            typed = same or _same_value(right, pred, kind, order)
+            close = 1.0 if same else Levenshtein.normalized_similarity(*normal)
+            may_be_date = not typed and (kind == "date" or kind not in _READERS)
+            is_swapped = may_be_date and _same_value(right, pred, "date", "either")
+            rungs = (right == pred, same, typed, typed or close >= threshold, close, is_swapped)
+            found[row] = tuple(map(max, found.get(row, rungs), rungs))
     equal, rows = pl.Series(is_equal, dtype=pl.Boolean), list(found)
     columns = dict.fromkeys(Ladder._fields[:-1], equal)
     columns |= {"similarity": equal.cast(pl.Float64), "ambiguous": equal & False}

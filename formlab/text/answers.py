@@ -31,8 +31,7 @@ _CLOSING, _OPENING, _ENDS, _ANSWER = (
     re.compile("|".join(MARKS[name]).replace("%s", MARKS["mark"]), re.IGNORECASE | re.MULTILINE)
     for name in ("closing", "opening", "ends", "answer")
 )
-_CALL, _WITHIN = {*MARKS["names"]["call"].split()}, MARKS["names"]["around"].split()
-_NAMED = MARKS["names"]["name"].split(), MARKS["names"]["arguments"].split()
+_CALL, _WITHIN, *_NAMED = (names.split() for names in MARKS["names"].values())
 # What members are called, and what stands around an answer and beside it.
 MEMBERS = {name: names.split() for name, names in MARKS["member"].items()}
 WRAPPERS = MARKS["wrapper"]["lists"].split()
@@ -250,7 +249,6 @@ def is_flat(value: Any, levels: int = DEEPEST) -> bool:
     if not isinstance(value, dict | list):
         return True
     inner = value.values() if isinstance(value, dict) else value
-    inner = (part for part in inner if isinstance(part, dict | list))
     return levels > 0 and all(is_flat(part, levels - 1) for part in inner)
 
 
@@ -264,7 +262,7 @@ def arguments(value: Any) -> Any:
         return None
     call = next((value[n] for n in _WITHIN if isinstance(value.get(n), dict)), value)
     name, given = (next((call[n] for n in names if n in call), None) for names in _NAMED)
-    if not isinstance(name, str) or not call.keys() <= _CALL:
+    if not isinstance(name, str) or call.keys() - _CALL:
         return None
     return parse(given).value if isinstance(given, str) else given
 

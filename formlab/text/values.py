@@ -154,16 +154,14 @@ def money(text: str) -> Money | None:
     rest = f".{rest}" if before.endswith(".") and not re.search(r"[\w/]\.$", before) else rest
     signs = [sign for sign in (before, match["after"]) if sign]
     known = _local()["currencies"] if signs else {}
-    codes = [known.get(sign) or known.get(sign.rstrip(".$"), "") for sign in signs]
+    codes = {sign: known.get(sign) or known.get(sign.rstrip(".$"), "") for sign in signs}
     # Beside the code of a dollar or a peso a $ says nothing.
-    if len(signs) == 2 and any(
-        sign != "$" and _AMOUNT["dollars"].fullmatch(known.get(sign, "")) for sign in signs
-    ):
-        codes = [code for sign, code in zip(signs, codes, strict=True) if sign != "$"]
+    if any(_AMOUNT["dollars"].fullmatch(known.get(s, "")) for s in signs if s != "$"):
+        codes.pop("$", None)
     # R12 is a code, and 12 R may be a seat, where R 12.00 are rands.
     if any(map(_AMOUNT["one_letter"].fullmatch, signs)) and not re.search("[.,][0-9]{2}$", rest):
         return None
-    stated = [code.split("/") for code in codes] or [[]]
+    stated = [code.split("/") for code in codes.values()] or [[]]
     currency = "/".join(code for code in stated[0] if all(code in of for of in stated)) or None
     if signs and not currency:
         return None
@@ -219,7 +217,8 @@ def date(text: str) -> frozenset[Date] | None:
 
 def date_readings(text: str) -> tuple[Date | None, Date | None]:
     """The date that `text` is when read month first, and when read day first; see `date`."""
-    return tuple(next(iter(_whole(days)), None) for days in possible_dates(text) or ((), ()))
+    readings = possible_dates(text) or ((), ())
+    return tuple(next((day for day in days if isinstance(day, Date)), None) for days in readings)
 
 
 @_parser
@@ -227,10 +226,6 @@ def possible_dates(text: str) -> tuple[Days, ...]:
     """`date_readings` with both centuries, months without a day, and times; empty if no date."""
     readings = _read_date(_plain(text).removesuffix(".")) if _DIGIT.search(text) else ()
     return readings if any(readings) else ()
-
-
-def _whole(days: Days) -> list[Date]:
-    return [day for day in days if isinstance(day, Date)]
 
 
 def _read_date(cleaned: str) -> tuple[Days, ...]:
@@ -243,8 +238,10 @@ def _read_date(cleaned: str) -> tuple[Days, ...]:
         time = hour % 12 + 12 * (match[4] == "p") if match[4] else hour, minute, second
         if not (before := cleaned[: match.start()]):
             return ((Moment(0, 0, time=time),),) * 2
-        sides = map(_whole, _read_date(before))
-        return tuple(tuple(Moment(d.year, d.month, d.day, time) for d in days) for days in sides)
+        return tuple(
+            tuple(Moment(d.year, d.month, d.day, time) for d in days if isinstance(d, Date))
+            for days in _read_date(before)
+        )
     if _NO_DATE.search(cleaned):
         return ()
     # Most dates are numbers alone.

@@ -144,8 +144,8 @@ def from_records(rows: Collection[_Row], *, flaws: Counter[str] | None = None) -
     if not entities:
         return _nested(rows)
     flaws = Counter() if flaws is None else flaws
-    others = (row for row, place in places if not place and row.get("kind") != "word")
-    flaws["records that are no entity"] += sum(1 for _ in others)
+    others = [not place and row.get("kind") != "word" for row, place in places]
+    flaws["records that are no entity"] += sum(others)
     links = sorted((int(place[2]), int(place[3])) for _, place in places if place and place[2])
     # The entity that each stands below: of several, the first by id.
     parents: dict[int, int] = {}

@@ -1,11 +1,11 @@
-"""What a model answered, in its text: reasoning, tool calls, fences and talk left out."""
+"""What a model answered, in a text or a reply of a service: reasoning, fences and talk left out."""
 
 import ast
 import html
 import json
 import re
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,8 +15,7 @@ from typing import Any
 
 import json_repair
 
-from formlab.tables import BOX
-from formlab.text.replies import text_of
+from formlab.trees import DEEPEST, is_flat
 
 # Repairing takes the square of the length of some texts: with both bounds none takes a second.
 # An answer is seldom a third as long, and needs some three steps a character.
@@ -24,8 +23,6 @@ LONGEST, _STEPS = 80_000, 300_000
 # How many broken places are passed, how far from the ends of a page its JSON is an answer, and how
 # often one after another JSON is taken out of a string that it was put into.
 _TRIES, _TALK, _NESTED = 50, 200, 4
-# How deep objects and lists of an answer may be nested.
-DEEPEST = 60
 MARKS = tomllib.loads(Path(__file__).with_name("marks.toml").read_text("utf-8"))
 _CLOSING, _OPENING, _ENDS, _ANSWER = (
     re.compile("|".join(MARKS[name]).replace("%s", MARKS["mark"]), re.IGNORECASE | re.MULTILINE)
@@ -41,7 +38,6 @@ _START = MARKS["json"]["start"]
 _STARTS, _BEGINS, _FENCE, _KEYED, _ESCAPED, _BEFORE, _PYTHON = (
     re.compile(form.replace("{start}", _START)) for form in MARKS["json"].values()
 )
-_ACTION, _FENCE_LINE = map(re.compile, MARKS["action"].values())
 _AROUND = "text around the JSON left out"
 _AS_WRITTEN: dict[str, Any] = {"parse_int": str, "parse_float": str, "parse_constant": str}
 DECODER = json.JSONDecoder(strict=False, **_AS_WRITTEN)
@@ -244,14 +240,6 @@ def _is_answer(value: Any) -> bool:
     return bool(items) and all(isinstance(item, dict) and item for item in items)
 
 
-def is_flat(value: Any, levels: int = DEEPEST) -> bool:
-    """Whether no object or list stands deeper than `levels`."""
-    if not isinstance(value, dict | list):
-        return True
-    inner = value.values() if isinstance(value, dict) else value
-    return levels > 0 and all(is_flat(part, levels - 1) for part in inner)
-
-
 def arguments(value: Any) -> Any:
     """The arguments of a tool call, the last of several; null if it is none."""
     value = value["tool_calls"] if isinstance(value, dict) and "tool_calls" in value else value
@@ -339,16 +327,72 @@ def value_in(members: dict[str, Any]) -> str | None:
     return names[found[0]] if is_sure else None
 
 
-def line_rows(output: str) -> list[dict[str, Any]]:
-    """A row for each line that starts with a point; other lines go on with its value."""
-    rows: list[dict[str, Any]] = []
-    # Not splitlines(): a value may hold U+2028 or a form feed.
-    for line in output.replace("\r\n", "\n").split("\n"):
-        if match := _ACTION.fullmatch(line):
-            point, page = (float(match["x"]), float(match["y"])), match["page"]
-            row = {"task": "click", "path": f"/lines/{len(rows)}", "kind": "line"}
-            row |= {"value": [match["value"].strip()], "page": int(page) if page else None}
-            rows.append(row | dict(zip(BOX, point * 2, strict=True)))
-        elif rows and not _FENCE_LINE.fullmatch(line):
-            rows[-1]["value"].append(line)
-    return [row | {"value": "\n".join(row["value"]).strip()} for row in rows]
+def text_of(reply: Any) -> str | None:
+    """What the last tool call of a reply is given, as JSON, or its text; None if it is no reply."""
+    # Of OpenAI, Anthropic, Gemini and Ollama, and the messages of a chat, without reasoning.
+    match reply:
+        case (
+            {"response": {"body": inner}}
+            | {"result": {"message": inner}}
+            | {"choices": [{"message": inner}, *_]}
+            | {"candidates": [{"content": inner}, *_]}
+            | {"message": {"role": _} as inner}
+            | {"messages": [*_, {"role": "assistant"} as inner]}
+            | {"response": {"candidates": _} as inner}
+            | {"output": {"message": {"role": _} as inner}}
+            | [{"generated_text": _} as inner]
+        ):
+            return text_of(inner)
+        case {"object": "text_completion", "choices": [{"text": str(text)}, *_]}:
+            return text
+        case {"model": _, "response": str(text), "done": _}:
+            return text
+        case {"generated_text": str(text), **more} if not more:
+            return text
+        # A form may have fields called role and content.
+        case {"role": "assistant"} if (call := arguments(reply)) is not None:
+            return json.dumps(call)
+        case (
+            {"role": "assistant", "content": inner}
+            | {"role": "model", "parts": inner}
+            | {"object": "response", "output": inner}
+        ):
+            return inner if isinstance(inner, str) else _joined(inner or [])
+    return None
+
+
+def _joined(blocks: Any) -> str:
+    """What the last call among the blocks of a message is given, else their texts."""
+    texts = []
+    for block in reversed(blocks) if isinstance(blocks, list) else ():
+        match block:
+            case {"type": "thinking"} | {"thought": True}:
+                continue
+            case _ if (call := arguments(block)) is not None:
+                return json.dumps(call)
+            case {"text": str(text)}:
+                texts.append(text)
+            case {"type": "message", "content": inner}:
+                texts.append(_joined(inner))
+    return "".join(reversed(texts))
+
+
+def in_cells(row: Mapping[str, Any]) -> dict[str, str]:
+    """The texts of the cells that are replies, by column."""
+    cells = ((name, text_of(cell)) for name, cell in row.items() if isinstance(cell, Mapping))
+    return {name: text for name, text in cells if text is not None}
+
+
+def replaced(row: Mapping[str, Any], documents: Collection[str], column: str) -> Mapping[str, Any]:
+    """A row with the text in place of each reply; a row that is one has it in `column`."""
+    text, cells = text_of(row), in_cells(row)
+    match row:
+        case {"custom_id": _, "response": _, "error": _} | {"custom_id": _, "result": {"type": _}}:
+            text = next(iter(cells.values()), None) if text is None else text
+        case _ if text is None:
+            return {**row, **cells}
+    found = {name: cell for name, cell in row.items() if name in documents}
+    # A request is named by its `custom_id` or `key`; ``id`` names a reply.
+    request = next((row[name] for name in ("custom_id", "key") if name in row), None)
+    found |= {} if found or request is None else {"doc_id": request}
+    return found | ({column: text} if text is not None else {column: None, "status": "api_error"})

@@ -1,4 +1,4 @@
-"""Pages: HTML as events, visible text, or blocks and cells; boxes in rows; text without marks."""
+"""Pages: HTML as events, visible text, or blocks and cells; boxes in rows; marks and clicks."""
 
 import html
 import re
@@ -11,10 +11,12 @@ from html.entities import html5
 from html.parser import HTMLParser
 from itertools import chain, groupby, zip_longest
 from statistics import median
+from typing import Any
 
 import numpy as np
 from lxml import etree
 
+from formlab.tables import BOX
 from formlab.text.normalise import WORDS
 
 # A start tag, an end tag or a run of text ("start", "end", "text"); the tag's name or the text; and
@@ -34,6 +36,7 @@ _TAG, _PLAIN_TAG, _LAYOUT, _CONTROL, _SPACE, _GAP, _RULE = _PATTERNS
 _MARKS = re.compile(
     "|".join(f"(?P<{kind}>{form})" for kind, form in WORDS["page_marks"].items()), re.MULTILINE
 )
+_ACTION, _FENCE_LINE = map(re.compile, WORDS["action"].values())
 TITLES = WORDS["titles_of_marks"]
 _SIGNS = {kind: signs.split() for kind, signs in WORDS["signs_of_marks"].items()}
 # Beyond these a span is hostile: it would only cost memory.
@@ -336,3 +339,18 @@ def unmarked(text: str, keep: Collection[str] = ()) -> tuple[str, np.ndarray, Co
         counts[kind] += 1
     places += range(end, len(text))
     return "".join([*pieces, text[end:]]), np.array(places, dtype=np.int64), counts
+
+
+def line_rows(output: str) -> list[dict[str, Any]]:
+    """A row for each line that starts with a point; other lines go on with its value."""
+    rows: list[dict[str, Any]] = []
+    # Not splitlines(): a value may hold U+2028 or a form feed.
+    for line in output.replace("\r\n", "\n").split("\n"):
+        if match := _ACTION.fullmatch(line):
+            point, page = (float(match["x"]), float(match["y"])), match["page"]
+            row = {"task": "click", "path": f"/lines/{len(rows)}", "kind": "line"}
+            row |= {"value": [match["value"].strip()], "page": int(page) if page else None}
+            rows.append(row | dict(zip(BOX, point * 2, strict=True)))
+        elif rows and not _FENCE_LINE.fullmatch(line):
+            rows[-1]["value"].append(line)
+    return [row | {"value": "\n".join(row["value"]).strip()} for row in rows]

@@ -23,7 +23,7 @@ _MAX_CHARACTERS = 50_000_000
 # No more digits than fit a whole number of a table.
 _LINKED = re.compile("/entities/(-?[0-9]{1,18})|/links/(-?[0-9]{1,18})/(-?[0-9]{1,18})")
 _INDEX = re.compile("[0-9]+")
-_DEEPEST = 60  # How deep JSON values may be nested.
+DEEPEST = 60  # How deep JSON values may be nested.
 # `items[0].price`, `$.vendor.name`, `$['items'][0]['name']`, `items[0][name]`.
 _NAME = r"[^\W\d][\w-]*"
 _BRACKETS = rf"""\.?\[(?:\d+|\*)\](?:\[{_NAME}\])?|\[(?:'[^'\]]+'|"[^"\]]+")\]"""
@@ -114,12 +114,20 @@ def leaves(
     if not isinstance(value, dict | list | tuple) or (isinstance(value, dict) and is_value(value)):
         yield path, value
         return
-    if path.count("/") > _DEEPEST:
-        raise RecursionError(f"nested deeper than {_DEEPEST} levels")
+    if path.count("/") > DEEPEST:
+        raise RecursionError(f"nested deeper than {DEEPEST} levels")
     for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
         place = f"{path}/{escape(str(step))}"
         # Most members are texts: a walk for each would take most of the time.
         yield from ((place, inner),) if type(inner) is str else leaves(inner, place, is_value)
+
+
+def is_flat(value: Any, levels: int = DEEPEST) -> bool:
+    """Whether no object or list stands deeper than `levels`."""
+    if not isinstance(value, dict | list):
+        return True
+    inner = value.values() if isinstance(value, dict) else value
+    return levels > 0 and all(is_flat(part, levels - 1) for part in inner)
 
 
 def from_records(rows: Collection[_Row], *, flaws: Counter[str] | None = None) -> Node:

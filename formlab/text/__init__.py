@@ -86,12 +86,8 @@ def _kinds_of(kind: str | None, *texts: str) -> Sequence[str]:
 
 
 def _same_value(gold: str, pred: str, kind: str | None, order: str | None) -> bool:
-    for name in _kinds_of(kind, gold, pred):
-        first = read_as(name, gold)
-        second = first and read_as(name, pred)
-        if second and _is_same(name, first, second, order):
-            return True
-    return False
+    read = ((of, read_as(of, gold), read_as(of, pred)) for of in _kinds_of(kind, gold, pred))
+    return any(None not in values and _is_same(*values, order) for values in read)
 
 
 class Ladder(NamedTuple):

@@ -9,7 +9,6 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +32,9 @@ _CALL, _WITHIN, *_NAMED = (names.split() for names in MARKS["names"].values())
 MEMBERS = {name: names.split() for name, names in MARKS["member"].items()}
 WRAPPERS = MARKS["wrapper"]["lists"].split()
 _WRAPPER, _REMARKS = re.compile(MARKS["wrapper"]["around"]), {*MARKS["wrapper"]["beside"].split()}
-_SAID = {*chain.from_iterable(map(MEMBERS.get, ("confidence", "page", "box", "beside")))}
-_START = MARKS["json"]["start"]
+_SAID = {name for kind in ("confidence", "page", "box", "beside") for name in MEMBERS[kind]}
 _STARTS, _BEGINS, _FENCE, _KEYED, _ESCAPED, _BEFORE, _PYTHON = (
-    re.compile(form.replace("{start}", _START)) for form in MARKS["json"].values()
+    re.compile(form.replace("{start}", MARKS["json"]["start"])) for form in MARKS["json"].values()
 )
 _AROUND = "text around the JSON left out"
 _AS_WRITTEN: dict[str, Any] = {"parse_int": str, "parse_float": str, "parse_constant": str}
@@ -139,21 +137,20 @@ def _found(answer: str) -> tuple[Any, list[str]]:
     """The last complete answer, else the last broken one repaired, and what was mended."""
     text = _unescaped(answer)
     changes = ["escapes of the JSON taken out"] if text != answer else []
-    found, bounds, broken, place, tries = None, (0, 0), text.find("{"), 0, 0
-    is_open = False
+    found, begin, end, broken = None, 0, 0, text.find("{")
+    place, tries, is_open = 0, 0, False
     while tries < _TRIES and (start := _STARTS.search(text, place)):
-        begin = start.start()
-        is_new = not is_open or _BEFORE.search(text, max(0, begin - 80), begin)
+        first = start.start()
+        is_new = not is_open or _BEFORE.search(text, max(0, first - 80), first)
         try:
-            value, place = DECODER.raw_decode(text, begin)
+            value, place = DECODER.raw_decode(text, first)
         except (ValueError, RecursionError):
-            tries, place = tries + 1, begin + 1
-            broken, is_open = (begin, True) if is_new else (broken, is_open)
+            tries, place = tries + 1, first + 1
+            broken, is_open = (first, True) if is_new else (broken, is_open)
             continue
         is_remark = found and isinstance(value, dict) and _REMARKS.issuperset(value)
         if is_new and _is_answer(value) and not is_remark:
-            found, bounds, is_open = value, (begin, place), False
-    begin, end = bounds
+            found, begin, end, is_open = value, first, place, False
     if not found:
         found, mended = _repaired(text, broken) if broken >= 0 else (None, ["no JSON object"])
         changes += mended

@@ -281,8 +281,7 @@ def in_rows(boxes: np.ndarray) -> list[list[int]]:
         else:
             grouped.append([index])
         # A row keeps the extent of its middle, so that skewed rows do not swallow the next.
-        top = median(places[member][1] for member in grouped[-1])
-        bottom = median(places[member][3] for member in grouped[-1])
+        top, bottom = (median(places[member][side] for member in grouped[-1]) for side in (1, 3))
     return [sorted(row, key=lambda index: places[index][0]) for row in grouped]
 
 
@@ -315,9 +314,8 @@ def page_html(boxes: np.ndarray, texts: Sequence[str]) -> str:
 
 def own_marks(text: str) -> set[str]:
     """The kinds of marks that a text has among its own characters."""
-    kinds = {mark.lastgroup or "" for mark in _MARKS.finditer(text)}
     signs = {kind for kind, texts in _SIGNS.items() if any(sign in text for sign in texts)}
-    return (kinds - _SIGNS.keys()) | signs
+    return signs | {mark.lastgroup or "" for mark in _MARKS.finditer(text)} - _SIGNS.keys()
 
 
 def unmarked(text: str, keep: Collection[str] = ()) -> tuple[str, np.ndarray, Counter[str]]:
@@ -331,8 +329,8 @@ def unmarked(text: str, keep: Collection[str] = ()) -> tuple[str, np.ndarray, Co
         if kind in keep or (kind == "bar" and not has_bars[start]):
             continue
         # These part words; other marks do not.
-        shown = " " if kind in ("tag", "bar", "rule") else ""
-        shown = html.unescape(mark[0]) if kind == "entity" else shown
+        parting = " " if kind in ("tag", "bar", "rule") else ""
+        shown = html.unescape(mark[0]) if kind == "entity" else parting
         pieces += (text[end:start], shown)
         places += [*range(end, start), *[start] * len(shown)]
         end = mark.end()

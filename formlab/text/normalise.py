@@ -26,8 +26,6 @@ _PLAIN = {code: unicodedata.normalize("NFKC", chr(code)) for code in _CODES["for
 _PLAIN |= dict.fromkeys(_CODES["unseen"], "")
 UNITS = WORDS["units"].split()
 _TIGHT = re.compile(WORDS["tight"].replace("{units}", "|".join(UNITS)))
-# No address is longer.
-_LONGEST = 10_000
 _INITIAL_DOT = re.compile(r"(?<=\b[^\W\d_])\.(?=[^\W\d_]\b)")
 _WORD = re.compile(r"[^\W_]+")
 _SHORT = {word: short for short, words in WORDS["streets"].items() for word in words.split()}
@@ -90,8 +88,6 @@ def address(text: str) -> tuple[str, ...] | None:
     >>> address("12 North Main Street,\\nSuite 4") == address("12 N. Main St., Ste. 4")
     True
     """
-    if len(text) > _LONGEST:
-        return None
     cleaned = _INITIAL_DOT.sub("", normalise(text, LADDER_STEPS)).replace("'", "")
     return tuple(_SHORT.get(word, word) for word in _WORD.findall(cleaned)) or None
 

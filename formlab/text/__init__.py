@@ -4,7 +4,6 @@ The ladder tells whether two values match exactly, normalised, as parsed, or nea
 and month stands first in a date, its document says (`date_orders`).
 """
 
-import operator
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -86,8 +85,12 @@ def _kinds_of(kind: str | None, *texts: str) -> Sequence[str]:
 
 
 def _same_value(gold: str, pred: str, kind: str | None, order: str | None) -> bool:
-    read = ((of, read_as(of, gold), read_as(of, pred)) for of in _kinds_of(kind, gold, pred))
-    return any(None not in values and _is_same(*values, order) for values in read)
+    for name in _kinds_of(kind, gold, pred):
+        first = read_as(name, gold)
+        second = first and read_as(name, pred)
+        if second and _is_same(name, first, second, order):
+            return True
+    return False
 
 
 class Ladder(NamedTuple):
@@ -154,31 +157,29 @@ def ladders(
     """
     if not 0 <= threshold <= 1:
         raise ValueError(f"threshold must lie in [0, 1], it is {threshold}")
-    columns = ([None] * len(golds) if c is None else c for c in (kinds, orders, accepted))
-    rows = list(zip(golds, preds, *columns, strict=True))
+    told = ([None] * len(golds) if c is None else c for c in (kinds, orders, accepted))
+    rows = list(zip(golds, preds, *told, strict=True))
     # What is equal as it is needs no reading.
-    is_equal = [gold is not None and gold == pred for gold, pred, *_ in rows]
-    found: dict[int, Sequence[float]] = {}
+    equal = [gold is not None and gold == pred for gold, pred, *_ in rows]
+    columns = dict.fromkeys(Ladder._fields, equal) | {"similarity": map(float, equal)}
+    columns = {name: list(column) for name, column in columns.items()}
+    columns["ambiguous"] = [False] * len(rows)
     for row, (gold, pred, kind, order, others) in enumerate(rows):
         if gold == pred or None in (gold, pred):
             continue
         for right in (gold, *(others or ())):
             normal = [normalise(text, LADDER_STEPS[:-1]) for text in (right, pred)]
             # Shorter by the spaces of its units, a text would be less like another.
-            same = operator.eq(*map(STEPS[LADDER_STEPS[-1]], normal))
+            same = len({STEPS[LADDER_STEPS[-1]](text) for text in normal}) == 1
             typed = same or _same_value(right, pred, kind, order)
             close = 1.0 if same else Levenshtein.normalized_similarity(*normal)
             may_be_date = not typed and (kind == "date" or kind not in _READERS)
             is_swapped = may_be_date and _same_value(right, pred, "date", "either")
             rungs = (right == pred, same, typed, typed or close >= threshold, close, is_swapped)
-            found[row] = tuple(map(max, found.get(row, rungs), rungs))
-    equal, rows = pl.Series(is_equal, dtype=pl.Boolean), list(found)
-    columns = dict.fromkeys(Ladder._fields[:-1], equal)
-    columns |= {"similarity": equal.cast(pl.Float64), "ambiguous": equal & False}
-    told = zip(columns.items(), zip(*found.values(), strict=True), strict=False)
-    columns |= {name: of.clone().scatter(rows, list(new)) for (name, of), new in told}
-    frame = pl.DataFrame(columns)
-    return frame.with_columns(pl.col("ambiguous") & ~pl.col("typed"))
+            for column, rung in zip(columns.values(), rungs, strict=True):
+                column[row] = max(column[row], rung)
+    schema = dict.fromkeys(columns, pl.Boolean) | {"similarity": pl.Float64}
+    return pl.DataFrame(columns, schema).with_columns(pl.col("ambiguous") & ~pl.col("typed"))
 
 
 def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int]:
@@ -191,13 +192,10 @@ def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int
     """
     parts: list[Any] = [normalise(value, LADDER_STEPS)]
     for name in _kinds_of(kind, value) if parsed else ():
-        match read_as(name, value):
-            case Money(amount):  # Without its currency, which may be left out.
-                parts.append(amount)
-            case (tuple(month_first), tuple(day_first)):
-                parts += month_first + day_first
-            case tuple(others):
-                parts += others
+        found = read_as(name, value) or ()
+        found = chain(*found) if name == "date" else found
+        # The currency of an amount may be left out.
+        parts += found[:1] if isinstance(found, Money) else found
     return set(map(hash, parts))
 
 

@@ -26,7 +26,7 @@ VALUE_RULE = "currency=where both name one|century=document,else either"
 NULL_WORDS = tuple(WORDS["nothing"].split("|"))
 _NULL_SET, _NOTHING = {*NULL_WORDS, ""}, " ()[]{}<>\"'.…?_"
 
-_LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
+_LETTER, _DIGIT, _CENTS = map(re.compile, (r"[^\W\d_]", r"\d", "[.,][0-9]{2}$"))
 _CLOCK = re.compile("[:z]|t0000")  # Without these no time stands in a date.
 _ARABIC_SIGNS = {0x066A: "%", 0x066B: ".", 0x066C: ","}
 _AMOUNT = {
@@ -50,8 +50,7 @@ _WORDED += [re.compile(form % (_PARTS | _DATES["other_languages"])) for form in 
 _BOXED, _UNIX, _DAY_NAME, _MIDNIGHT, _TIME, _NO_DATE = map(re.compile, _DATES["marks"].values())
 
 _ITEM, _LONG_ITEM, _BULLET, _BOX, _OPTION = map(re.compile, WORDS["choices"].values())
-_STATES = dict.fromkeys(WORDS["ticked"].split(), True)
-_STATES |= dict.fromkeys(WORDS["unticked"].split(), False)
+_STATES = {word: of == "ticked" for of in ("ticked", "unticked") for word in WORDS[of].split()}
 
 
 class Moment(NamedTuple):
@@ -140,14 +139,11 @@ def money(text: str) -> Money | None:
     ('EUR', None, None)
     """
     cleaned = _plain(text)
-    if (plain := number(text)) is not None:
-        return None if _PERCENT.search(cleaned) else Money(plain, None)
-    scale = _SCALE.search(cleaned)
-    cleaned = _SCALE.sub("", cleaned) if scale else cleaned
-    if _AMOUNT["two_parts"].search(cleaned):
-        return None
-    match = _AMOUNT["money"].fullmatch(_AMOUNT["round"].sub("", _AMOUNT["cheque"].sub("", cleaned)))
-    if not match:
+    if (amount := number(text)) is not None:
+        return None if _PERCENT.search(cleaned) else Money(amount, None)
+    scale, cleaned = _SCALE.search(cleaned), _SCALE.sub("", cleaned)
+    plain = _AMOUNT["round"].sub("", _AMOUNT["cheque"].sub("", cleaned))
+    if _AMOUNT["two_parts"].search(cleaned) or not (match := _AMOUNT["money"].fullmatch(plain)):
         return None
     rest, before = match["rest"], match["before"] or ""
     # "rs.5" ends its sign with a dot, "$.5" has decimals alone.
@@ -159,11 +155,10 @@ def money(text: str) -> Money | None:
     if any(_AMOUNT["dollars"].fullmatch(known.get(s, "")) for s in signs if s != "$"):
         codes.pop("$", None)
     # R12 is a code, and 12 R may be a seat, where R 12.00 are rands.
-    if any(map(_AMOUNT["one_letter"].fullmatch, signs)) and not re.search("[.,][0-9]{2}$", rest):
-        return None
+    is_code = any(map(_AMOUNT["one_letter"].fullmatch, signs)) and not _CENTS.search(rest)
     stated = [code.split("/") for code in codes.values()] or [[]]
     currency = "/".join(code for code in stated[0] if all(code in of for of in stated)) or None
-    if signs and not currency:
+    if is_code or (signs and not currency):
         return None
     if currency and _AMOUNT["one_dot"].fullmatch(rest) and currency[:3] in _local()["commas"]:
         rest = rest.replace(".", "")
@@ -246,8 +241,8 @@ def _read_date(cleaned: str) -> tuple[Days, ...]:
         return ()
     # Most dates are numbers alone.
     if match := next(filter(None, (form.fullmatch(cleaned) for form in _NUMERIC)), None):
-        month_first = days_of(match["year"], match[1], match[3])
-        day_first = days_of(match["year"], match[3], match[1])
+        pairs = match.group(1, 3), match.group(3, 1)
+        month_first, day_first = (days_of(match["year"], *pair) for pair in pairs)
         # Dots mean day first wherever that is possible.
         return (day_first or month_first) if match[2] == "." else month_first, day_first
     # Without any letter there is no month's name.

@@ -32,17 +32,14 @@ _STEP = re.compile(r"""'([^'\]]+)'|"([^"\]]+)"|([\w*-]+)""")
 _Row = Mapping[str, Any]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@dataclass(slots=True, eq=False)
 class Node:
     """A group or field of a form, or the form itself (the root)."""
 
     label: str
     value: str | None = None
-    children: list[Node] = field(default_factory=list)
+    children: list[Node] = field(default_factory=list, repr=False)
     path: str = ""
-
-    def __repr__(self) -> str:
-        return f"Node({self.label!r}, {self.value!r}, {len(self.children)} below)"
 
 
 class Flat:
@@ -76,9 +73,11 @@ class Flat:
 
 
 def _check_level(depth: int, path: str) -> None:
-    if depth >= MAX_LEVELS:
+    if depth >= MAX_LEVELS or depth * len(path) > _MAX_CHARACTERS:
         problem = f"nested deeper than {MAX_LEVELS:,} levels, or in a circle"
-        remedy = "flatten the form; no real one is nested so deeply"
+        if depth < MAX_LEVELS:
+            problem = f"the paths of this form have more than {_MAX_CHARACTERS:,} characters"
+        remedy = "flatten the form, or shorten its labels; no real one is nested so deeply"
         raise DataBroken(problem, where=path if len(path) <= 80 else f"{path[:80]}…", remedy=remedy)
 
 
@@ -145,7 +144,7 @@ def from_records(rows: Collection[_Row], *, flaws: Counter[str] | None = None) -
 
     >>> paths = ["/Name", "/Date/Day", "/Date/Month"]
     >>> from_records([{"path": path, "value": "1"} for path in paths]).children
-    [Node('Name', '1', 0 below), Node('Date', None, 2 below)]
+    [Node(label='Name', value='1', path='/Name'), Node(label='Date', value=None, path='/Date')]
     """
     places = [(row, _LINKED.fullmatch(row["path"])) for row in rows]
     entities = {int(place[1]): row for row, place in places if place and place[1]}
@@ -181,9 +180,6 @@ def _nested(rows: Collection[_Row]) -> Node:
         node, full = root, row["path"]
         steps = full.removeprefix("/").split("/")
         _check_level(len(steps), full)
-        if len(steps) * len(full) > _MAX_CHARACTERS:
-            problem = f"the paths of this form have more than {_MAX_CHARACTERS:,} characters"
-            raise DataBroken(problem, remedy="flatten the form, or shorten its labels")
         for step in steps:
             path = f"{node.path}/{step}"
             if path not in nodes:

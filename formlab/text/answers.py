@@ -258,16 +258,11 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name.casefold())
 
 
-@lru_cache(maxsize=2**16)
-def _is_wrapper(name: str) -> bool:
-    return _WRAPPER.fullmatch(plain_name(name)) is not None
-
-
 def unwrapped(row: dict[str, Any], beside: Collection[str] = ()) -> dict[str, Any]:
     """A row without the one object, or text in JSON, that stands around all of its answer."""
-    around = [name for name in row if _is_wrapper(name) and name not in beside]
-    rest = (plain_name(name) for name in row if name not in beside and name not in around)
-    if len(around) != 1 or not _REMARKS.issuperset(rest):
+    names = {name: plain_name(name) for name in row if name not in beside}
+    around = [name for name, plain in names.items() if _WRAPPER.fullmatch(plain)]
+    if len(around) != 1 or not _REMARKS.issuperset(names[n] for n in names if n not in around):
         return row
     inner = by_name(row[around[0]])
     if isinstance(inner, list) and len(inner) == 1:
@@ -291,8 +286,9 @@ def answer_in(text: str | None) -> Any:
     """What an object in JSON that a text is calls its answer, beside remarks; else the text."""
     value = read(text).value if text and is_json(text) else None
     members = value.items() if isinstance(value, dict) else ()
-    match [(name, said) for name, said in members if plain_name(name) not in _REMARKS]:
-        case [(name, str(answer))] if plain_name(name) == "value" or _is_wrapper(name):
+    named = [(plain_name(name), said) for name, said in members]
+    match [(name, said) for name, said in named if name not in _REMARKS]:
+        case [(name, str(answer))] if name == "value" or _WRAPPER.fullmatch(name):
             return answer
     return text
 

@@ -161,9 +161,8 @@ def ladders(
     rows = list(zip(golds, preds, *told, strict=True))
     # What is equal as it is needs no reading.
     equal = [gold is not None and gold == pred for gold, pred, *_ in rows]
-    columns = dict.fromkeys(Ladder._fields, equal) | {"similarity": map(float, equal)}
-    columns = {name: list(column) for name, column in columns.items()}
-    columns["ambiguous"] = [False] * len(rows)
+    columns = {name: equal.copy() for name in (*Ladder._fields, "ambiguous")}
+    columns["similarity"] = list(map(float, equal))
     for row, (gold, pred, kind, order, others) in enumerate(rows):
         if gold == pred or None in (gold, pred):
             continue

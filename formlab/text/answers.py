@@ -285,8 +285,7 @@ def form_in(answer: Any) -> Any:
 def answer_in(text: str | None) -> Any:
     """What an object in JSON that a text is calls its answer, beside remarks; else the text."""
     value = read(text).value if text and is_json(text) else None
-    members = value.items() if isinstance(value, dict) else ()
-    named = [(plain_name(name), said) for name, said in members]
+    named = [(plain_name(n), said) for n, said in value.items()] if isinstance(value, dict) else []
     match [(name, said) for name, said in named if name not in _REMARKS]:
         case [(name, str(answer))] if name == "value" or _WRAPPER.fullmatch(name):
             return answer
@@ -386,6 +385,6 @@ def replaced(row: Mapping[str, Any], documents: Collection[str], column: str) ->
             return {**row, **cells}
     found = {name: cell for name, cell in row.items() if name in documents}
     # A request is named by its `custom_id` or `key`; ``id`` names a reply.
-    request = next((row[name] for name in ("custom_id", "key") if name in row), None)
+    request = row.get("custom_id", row.get("key"))
     found |= {} if found or request is None else {"doc_id": request}
     return found | ({column: text} if text is not None else {column: None, "status": "api_error"})

@@ -169,7 +169,19 @@ def from_records(rows: Collection[_Row], *, flaws: Counter[str] | None = None) -
             flaws["links in a circle"] += 1
         else:
             parents[end] = start
-    return _linked(dict(sorted(entities.items())), parents)
+    # The answers of a question are its value, unless others stand below them.
+    root, nodes, answers, inner = Node("form"), {}, {}, {*parents.values()}
+    for number, row in sorted(entities.items()):
+        text, is_answer = (row.get("value") or "").strip(), row.get("kind") == "answer"
+        of_question = entities.get(parents.get(number), {}).get("kind") == "question"
+        if is_answer and of_question and number not in inner:
+            answers.setdefault(parents[number], []).append(text)
+        else:
+            nodes[number] = Node(*(("", text) if is_answer else (text, None)), path=row["path"])
+    for number, node in nodes.items():
+        nodes.get(parents.get(number), root).children.append(node)
+        node.value = " ".join(filter(None, answers[number])) if number in answers else node.value
+    return root
 
 
 def _nested(rows: Collection[_Row]) -> Node:
@@ -200,21 +212,4 @@ def _nested(rows: Collection[_Row]) -> Node:
         if "0" in steps and all(map(_INDEX.fullmatch, steps)):
             for child in node.children:
                 child.label = "[]"
-    return root
-
-
-def _linked(entities: dict[int, _Row], parents: dict[int, int]) -> Node:
-    """The entities below their parents, the answers of a question as its value."""
-    root, nodes, answers = Node("form"), {}, {}
-    inner = set(parents.values())
-    for number, row in entities.items():
-        text, is_answer = (row.get("value") or "").strip(), row.get("kind") == "answer"
-        of_question = entities.get(parents.get(number), {}).get("kind") == "question"
-        if is_answer and of_question and number not in inner:
-            answers.setdefault(parents[number], []).append(text)
-        else:
-            nodes[number] = Node(*(("", text) if is_answer else (text, None)), path=row["path"])
-    for number, node in nodes.items():
-        nodes.get(parents.get(number), root).children.append(node)
-        node.value = " ".join(filter(None, answers[number])) if number in answers else node.value
     return root

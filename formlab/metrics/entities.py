@@ -30,7 +30,7 @@ from formlab import text
 from formlab.metrics import DECLARED, assign, ratio, shares
 from formlab.tables import schema
 from formlab.text.normalise import WORDS
-from formlab.text.values import MONTHS, date_readings, day_of
+from formlab.text.values import MONTHS, date_readings, days_of
 
 # A frame of leaves has a row per value; those of a line item share its number, in the order given.
 # `component` is null for a flat entity, `accepted` are further right values of a flat gold one,
@@ -53,7 +53,8 @@ def published_date(value: str) -> Day:
     """The date that the published evaluator reads in a value; a missing year is 1900."""
     bare = _NOT_DATE.sub("", value)
     for match in filter(None, (pattern.fullmatch(bare) for pattern in _DATES)):
-        return day_of(match["y"] or "1900", MONTHS.get(match["m"].lower(), match["m"]), match["d"])
+        month = MONTHS.get(match["m"].lower(), match["m"])
+        return next(iter(days_of(match["y"] or "1900", month, match["d"])), None)
     return None
 
 

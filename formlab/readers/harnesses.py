@@ -18,7 +18,7 @@ from formlab.errors import DataBroken
 from formlab.readers import Reader, Row, Source, door, samples, sources
 from formlab.readers.door import as_text, at, number
 from formlab.readers.samples import ANSWER, OTHERS, Sample, figure, names, sample_rows
-from formlab.text import replies
+from formlab.text import answers
 from formlab.trees import escape, leaves, pointer, unescape
 
 # What they call things, by reader.
@@ -62,7 +62,7 @@ def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
 
     def text(content: Any) -> str | None:
         if isinstance(content, list):
-            content = replies.text_of({"role": "assistant", "content": content})
+            content = answers.text_of({"role": "assistant", "content": content})
         content = as_text(content)
         return put_away.get((content or "").removeprefix("attachment://"), content)
 

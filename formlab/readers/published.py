@@ -16,7 +16,8 @@ from formlab.benchmarks.vrdu import Schema, placed
 from formlab.errors import DataBroken, DataMissing
 from formlab.readers import Reader, Row, Source, by_name
 from formlab.readers.door import LOOKED_AT, ending, head, stem, written
-from formlab.text.answers import line_rows, parse, plain
+from formlab.text.answers import parse, plain
+from formlab.text.markup import line_rows
 from formlab.text.normalise import as_text
 from formlab.trees import escape
 

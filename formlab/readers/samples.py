@@ -18,7 +18,7 @@ from formlab.readers import ODD, Row, Source, door, sources
 from formlab.readers.door import as_text, number
 from formlab.readers.values import as_frame, pointer, values_of
 from formlab.tables import USABLE
-from formlab.text import answers, replies
+from formlab.text import answers
 
 ANSWER = "/answer"  # Where a value stands that a log asks for without naming a field.
 SCORE = "log_by_"  # How the columns of a log's scores begin, before the name of the scorer.
@@ -241,7 +241,7 @@ def figure(scorer: Any, kind: Any, score: Any, n: Any = None) -> Row:
 def of_cells(row: Row, named: Mapping[str, str], doc_id: str | None = None) -> Sample:
     """The sample in a row of a table, whose names for those of `NAMES` are `named`."""
     cell = {column: row.get(named.get(column)) for column in NAMES}
-    cell |= replies.in_cells(cell)
+    cell |= answers.in_cells(cell)
     answer, error, status = cell["value"], as_text(cell["error"]), as_text(cell["status"])
     if isinstance(answer, str) and answer.lstrip().startswith(_FAILURE):
         answer, error = None, error or answer

@@ -18,7 +18,7 @@ from formlab.errors import DataBroken, UnknownName
 from formlab.readers import Row
 from formlab.readers.door import LOOKED_AT, NAMES, around, as_text, number
 from formlab.readers.sources import Batch, batches
-from formlab.text import answers, replies
+from formlab.text import answers
 from formlab.text.answers import MEMBERS, form_in, plain_name, unwrapped, value_in
 from formlab.trees import DOTTED, escape, leaves, pattern, pointer
 
@@ -52,8 +52,8 @@ def pieces(source: Any, columns: Mapping[str, str], notes: Counter[str]) -> Iter
         named = {*columns.values(), *(n for n in batch.names if plain_name(n) in requests)}
         place = "/" if batch.documents else "response"
         first = batch.rows(range(len(batch.origins))[:LOOKED_AT])
-        if first != [replies.replaced(row, named, place) for row in first]:
-            rows = (replies.replaced(row, named, place) for row in batch.rows())
+        if first != [answers.replaced(row, named, place) for row in first]:
+            rows = (answers.replaced(row, named, place) for row in batch.rows())
             batch.table, batch.odd = {}, dict(enumerate(rows))
         names, is_long = layout = layout or layout_of(batch, columns)
         yield _values_of(batch, names, None if is_long else first_rows)

@@ -4,10 +4,9 @@ The ladder tells whether two values match exactly, normalised, as parsed, or nea
 and month stands first in a date, its document says (`date_orders`).
 """
 
-import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Literal, NamedTuple
@@ -17,7 +16,7 @@ from rapidfuzz.distance import Levenshtein
 
 from formlab.text import values as parsers
 from formlab.text.normalise import LADDER_STEPS, STEPS, address, as_text, normalise
-from formlab.text.values import Days, Money, checked, choices, date, is_null_word, money, number
+from formlab.text.values import Money, checked, choices, date, is_null_word, money, number
 
 __all__ = [
     "DATE_RULE", "LADDER_STEPS", "Money", "address", "as_text", "checked", "choices", "date",
@@ -44,19 +43,29 @@ def _share(first: Iterable[Any], second: Iterable[Any]) -> bool:
     return not set(first).isdisjoint(second)
 
 
-def _same_money(first: Money, second: Money) -> bool:
-    # A form often prints the currency in its label, so a value may leave it out.
-    if first.amount != second.amount or None in (first.currency, second.currency):
-        return first.amount == second.amount
-    return _share(first.currency.split("/"), second.currency.split("/"))
+def _choice(text: str) -> tuple[bool | frozenset[str], ...]:
+    """The state of a box, and the options that it names: of the same choices one is the same."""
+    return tuple(part for part in (checked(text), choices(text)) if part is not None)
 
 
-def _date(text: str) -> tuple[Days, Days] | None:
-    readings = parsers.possible_dates(text)
-    return readings if any(readings) else None
+# How values of a kind are read.
+_READERS = {"number": _amount, "money": money, "date": parsers.possible_dates, "address": address}
+_READERS |= dict.fromkeys(("choice", "checkbox", "radio", "dropdown"), _choice)
 
 
-def _same_date(first: tuple[Days, Days], second: tuple[Days, Days], order: str | None) -> bool:
+@_remembered
+def read_as(kind: str, text: str) -> Any:
+    """What a text is as a value of a kind; None if it is none."""
+    return _READERS[kind](text) or None
+
+
+def _is_same(kind: str, first: Any, second: Any, order: str | None) -> bool:
+    if isinstance(first, Money):
+        # A form often prints the currency in its label, so a value may leave it out.
+        codes = [money.currency.split("/") for money in (first, second) if money.currency]
+        return first.amount == second.amount and (len(codes) < 2 or _share(*codes))
+    if kind != "date":
+        return first == second if kind == "address" else _share(first, second)
     if order == "either":
         return _share(chain(*first), chain(*second))
     # 1/2/22 may be two dates: unless the order is known only another that may be the same two is
@@ -67,30 +76,9 @@ def _same_date(first: tuple[Days, Days], second: tuple[Days, Days], order: str |
     )
 
 
-def _choice(text: str) -> tuple[bool | frozenset[str], ...] | None:
-    """The state of a box, and the options that it names: of the same choices one is the same."""
-    return tuple(part for part in (checked(text), choices(text)) if part is not None) or None
-
-
-# How values of a kind are read, and when two of them are the same.
-_KINDS: dict[str | None, tuple[Callable[[str], Any], Callable[[Any, Any], bool]]] = {
-    "number": (_amount, _same_money),
-    "money": (money, _same_money),
-    "date": (_date, _same_date),
-    "address": (address, operator.eq),
-}
-_KINDS |= dict.fromkeys(("choice", "checkbox", "radio", "dropdown"), (_choice, _share))
-
-
-@_remembered
-def read_as(kind: str, text: str) -> Any:
-    """What a text is as a value of a kind; None if it is none."""
-    return _KINDS[kind][0](text)
-
-
 def _kinds_of(kind: str | None, *texts: str) -> Sequence[str]:
     """As what texts are read: if their kind says nothing, as amounts and dates, but for codes."""
-    if kind in _KINDS:
+    if kind in _READERS:
         return (kind,)
     is_value = all(_DIGIT.search(text) and not _CODE.fullmatch(text.strip()) for text in texts)
     return ("number", "date") if is_value else ()
@@ -99,9 +87,8 @@ def _kinds_of(kind: str | None, *texts: str) -> Sequence[str]:
 def _same_value(gold: str, pred: str, kind: str | None, order: str | None) -> bool:
     for name in _kinds_of(kind, gold, pred):
         first = read_as(name, gold)
-        second = None if first is None else read_as(name, pred)
-        orders = (order,) if name == "date" else ()
-        if second is not None and _KINDS[name][1](first, second, *orders):
+        second = first and read_as(name, pred)
+        if second and _is_same(name, first, second, order):
             return True
     return False
 
@@ -170,36 +157,28 @@ def ladders(
     """
     if not 0 <= threshold <= 1:
         raise ValueError(f"threshold must lie in [0, 1], it is {threshold}")
-    columns = ([None] * len(golds) if c is None else c for c in (kinds, orders, accepted))
-    rows = list(zip(golds, preds, *columns, strict=True))
+    told = ([None] * len(golds) if c is None else c for c in (kinds, orders, accepted))
+    rows = list(zip(golds, preds, *told, strict=True))
     # What is equal as it is needs no reading.
-    is_equal = [gold is not None and gold == pred for gold, pred, *_ in rows]
-    found: dict[int, Sequence[float]] = {}
-    pairs = [
-        (row, right, pred, kind, order)
-        for row, (gold, pred, kind, order, others) in enumerate(rows)
-        if None not in (gold, pred) and gold != pred
-        for right in (gold, *(others or ()))
-    ]
-    texts = {text for _, *pair, _, _ in pairs for text in pair}
-    normal = {text: normalise(text, LADDER_STEPS[:-1]) for text in texts}
-    # Shorter by the spaces of its units, a text would be less like another.
-    tight = {text: STEPS[LADDER_STEPS[-1]](plain) for text, plain in normal.items()}
-    for row, gold, pred, kind, order in pairs:
-        same = tight[gold] == tight[pred]
-        typed = same or _same_value(gold, pred, kind, order)
-        close = 1.0 if same else Levenshtein.normalized_similarity(normal[gold], normal[pred])
-        may_be_date = not typed and (kind == "date" or kind not in _KINDS)
-        is_swapped = may_be_date and _same_value(gold, pred, "date", "either")
-        rungs = (gold == pred, same, typed, typed or close >= threshold, close, is_swapped)
-        found[row] = tuple(map(max, found.get(row, rungs), rungs))
-    equal, rows = pl.Series(is_equal, dtype=pl.Boolean), list(found)
-    columns = dict.fromkeys(Ladder._fields[:-1], equal)
-    columns |= {"similarity": equal.cast(pl.Float64), "ambiguous": equal & False}
-    told = zip(columns.items(), zip(*found.values(), strict=True), strict=False)
-    columns |= {name: of.clone().scatter(rows, list(new)) for (name, of), new in told}
-    frame = pl.DataFrame(columns)
-    return frame.with_columns(pl.col("ambiguous") & ~pl.col("typed"))
+    equal = [gold is not None and gold == pred for gold, pred, *_ in rows]
+    columns = {name: equal.copy() for name in (*Ladder._fields, "ambiguous")}
+    columns["similarity"] = list(map(float, equal))
+    for row, (gold, pred, kind, order, others) in enumerate(rows):
+        if gold == pred or None in (gold, pred):
+            continue
+        for right in (gold, *(others or ())):
+            normal = [normalise(text, LADDER_STEPS[:-1]) for text in (right, pred)]
+            # Shorter by the spaces of its units, a text would be less like another.
+            same = len({STEPS[LADDER_STEPS[-1]](text) for text in normal}) == 1
+            typed = same or _same_value(right, pred, kind, order)
+            close = 1.0 if same else Levenshtein.normalized_similarity(*normal)
+            may_be_date = not typed and (kind == "date" or kind not in _READERS)
+            is_swapped = may_be_date and _same_value(right, pred, "date", "either")
+            rungs = (right == pred, same, typed, typed or close >= threshold, close, is_swapped)
+            for column, rung in zip(columns.values(), rungs, strict=True):
+                column[row] = max(column[row], rung)
+    schema = dict.fromkeys(columns, pl.Boolean) | {"similarity": pl.Float64}
+    return pl.DataFrame(columns, schema).with_columns(pl.col("ambiguous") & ~pl.col("typed"))
 
 
 @_remembered
@@ -213,13 +192,10 @@ def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int
     """
     parts: list[Any] = [normalise(value, LADDER_STEPS)]
     for name in _kinds_of(kind, value) if parsed else ():
-        match read_as(name, value):
-            case Money(amount):  # Without its currency, which may be left out.
-                parts.append(amount)
-            case (tuple(month_first), tuple(day_first)):
-                parts += month_first + day_first
-            case tuple(others):
-                parts += others
+        found = read_as(name, value) or ()
+        found = chain(*found) if name == "date" else found
+        # The currency of an amount may be left out.
+        parts += found[:1] if isinstance(found, Money) else found
     return set(map(hash, parts))
 
 
@@ -271,9 +247,9 @@ def orders_shown(docs: pl.Series, values: pl.Series) -> dict[str, str]:
     {'a': 'day'}
     """
     dates = pl.DataFrame({"doc": docs, "value": values.cast(pl.String)})
-    dates = dates.filter(pl.col("value").str.contains("[/-]"))
-    dates = dates.filter(~pl.col("value").str.contains(_NO_ORDER))
-    dates = dates.select("doc", pl.col("value").str.extract_all(_IN_TEXT)).explode("value")
+    text = pl.col("value").str
+    dates = dates.filter(text.contains("[/-]"), ~text.contains(_NO_ORDER))
+    dates = dates.select("doc", text.extract_all(_IN_TEXT)).explode("value")
     shown: dict[str, str] = {}
     for doc, value in dates.drop_nulls().unique(maintain_order=True).iter_rows():
         if order := _shown(value.strip("./-")):

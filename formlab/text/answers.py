@@ -1,22 +1,20 @@
-"""What a model answered, in its text: reasoning, tool calls, fences and talk left out."""
+"""What a model answered, in a text or a reply of a service: reasoning, fences and talk left out."""
 
 import ast
 import html
 import json
 import re
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import json_repair
 
-from formlab.tables import BOX
-from formlab.text.replies import text_of
+from formlab.trees import DEEPEST, is_flat
 
 # Repairing takes the square of the length of some texts: with both bounds none takes a second.
 # An answer is seldom a third as long, and needs some three steps a character.
@@ -24,25 +22,20 @@ LONGEST, _STEPS = 80_000, 300_000
 # How many broken places are passed, how far from the ends of a page its JSON is an answer, and how
 # often one after another JSON is taken out of a string that it was put into.
 _TRIES, _TALK, _NESTED = 50, 200, 4
-# How deep objects and lists of an answer may be nested.
-DEEPEST = 60
 MARKS = tomllib.loads(Path(__file__).with_name("marks.toml").read_text("utf-8"))
 _CLOSING, _OPENING, _ENDS, _ANSWER = (
     re.compile("|".join(MARKS[name]).replace("%s", MARKS["mark"]), re.IGNORECASE | re.MULTILINE)
     for name in ("closing", "opening", "ends", "answer")
 )
-_CALL, _WITHIN = {*MARKS["names"]["call"].split()}, MARKS["names"]["around"].split()
-_NAMED = MARKS["names"]["name"].split(), MARKS["names"]["arguments"].split()
+_CALL, _WITHIN, *_NAMED = (names.split() for names in MARKS["names"].values())
 # What members are called, and what stands around an answer and beside it.
 MEMBERS = {name: names.split() for name, names in MARKS["member"].items()}
 WRAPPERS = MARKS["wrapper"]["lists"].split()
 _WRAPPER, _REMARKS = re.compile(MARKS["wrapper"]["around"]), {*MARKS["wrapper"]["beside"].split()}
-_SAID = {*chain.from_iterable(map(MEMBERS.get, ("confidence", "page", "box", "beside")))}
-_START = MARKS["json"]["start"]
+_SAID = {name for kind in ("confidence", "page", "box", "beside") for name in MEMBERS[kind]}
 _STARTS, _BEGINS, _FENCE, _KEYED, _ESCAPED, _BEFORE, _PYTHON = (
-    re.compile(form.replace("{start}", _START)) for form in MARKS["json"].values()
+    re.compile(form.replace("{start}", MARKS["json"]["start"])) for form in MARKS["json"].values()
 )
-_ACTION, _FENCE_LINE = map(re.compile, MARKS["action"].values())
 _AROUND = "text around the JSON left out"
 _AS_WRITTEN: dict[str, Any] = {"parse_int": str, "parse_float": str, "parse_constant": str}
 DECODER = json.JSONDecoder(strict=False, **_AS_WRITTEN)
@@ -144,21 +137,20 @@ def _found(answer: str) -> tuple[Any, list[str]]:
     """The last complete answer, else the last broken one repaired, and what was mended."""
     text = _unescaped(answer)
     changes = ["escapes of the JSON taken out"] if text != answer else []
-    found, bounds, broken, place, tries = None, (0, 0), text.find("{"), 0, 0
-    is_open = False
+    found, begin, end, broken = None, 0, 0, text.find("{")
+    place, tries, is_open = 0, 0, False
     while tries < _TRIES and (start := _STARTS.search(text, place)):
-        begin = start.start()
-        is_new = not is_open or _BEFORE.search(text, max(0, begin - 80), begin)
+        first = start.start()
+        is_new = not is_open or _BEFORE.search(text, max(0, first - 80), first)
         try:
-            value, place = DECODER.raw_decode(text, begin)
+            value, place = DECODER.raw_decode(text, first)
         except (ValueError, RecursionError):
-            tries, place = tries + 1, begin + 1
-            broken, is_open = (begin, True) if is_new else (broken, is_open)
+            tries, place = tries + 1, first + 1
+            broken, is_open = (first, True) if is_new else (broken, is_open)
             continue
         is_remark = found and isinstance(value, dict) and _REMARKS.issuperset(value)
         if is_new and _is_answer(value) and not is_remark:
-            found, bounds, is_open = value, (begin, place), False
-    begin, end = bounds
+            found, begin, end, is_open = value, first, place, False
     if not found:
         found, mended = _repaired(text, broken) if broken >= 0 else (None, ["no JSON object"])
         changes += mended
@@ -245,15 +237,6 @@ def _is_answer(value: Any) -> bool:
     return bool(items) and all(isinstance(item, dict) and item for item in items)
 
 
-def is_flat(value: Any, levels: int = DEEPEST) -> bool:
-    """Whether no object or list stands deeper than `levels`."""
-    if not isinstance(value, dict | list):
-        return True
-    inner = value.values() if isinstance(value, dict) else value
-    inner = (part for part in inner if isinstance(part, dict | list))
-    return levels > 0 and all(is_flat(part, levels - 1) for part in inner)
-
-
 def arguments(value: Any) -> Any:
     """The arguments of a tool call, the last of several; null if it is none."""
     value = value["tool_calls"] if isinstance(value, dict) and "tool_calls" in value else value
@@ -264,7 +247,7 @@ def arguments(value: Any) -> Any:
         return None
     call = next((value[n] for n in _WITHIN if isinstance(value.get(n), dict)), value)
     name, given = (next((call[n] for n in names if n in call), None) for names in _NAMED)
-    if not isinstance(name, str) or not call.keys() <= _CALL:
+    if not isinstance(name, str) or call.keys() - _CALL:
         return None
     return parse(given).value if isinstance(given, str) else given
 
@@ -275,16 +258,11 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name.casefold())
 
 
-@lru_cache(maxsize=2**16)
-def _is_wrapper(name: str) -> bool:
-    return _WRAPPER.fullmatch(plain_name(name)) is not None
-
-
 def unwrapped(row: dict[str, Any], beside: Collection[str] = ()) -> dict[str, Any]:
     """A row without the one object, or text in JSON, that stands around all of its answer."""
-    around = [name for name in row if _is_wrapper(name) and name not in beside]
-    rest = (plain_name(name) for name in row if name not in beside and name not in around)
-    if len(around) != 1 or not _REMARKS.issuperset(rest):
+    names = {name: plain_name(name) for name in row if name not in beside}
+    around = [name for name, plain in names.items() if _WRAPPER.fullmatch(plain)]
+    if len(around) != 1 or not _REMARKS.issuperset(names[n] for n in names if n not in around):
         return row
     inner = by_name(row[around[0]])
     if isinstance(inner, list) and len(inner) == 1:
@@ -307,9 +285,9 @@ def form_in(answer: Any) -> Any:
 def answer_in(text: str | None) -> Any:
     """What an object in JSON that a text is calls its answer, beside remarks; else the text."""
     value = read(text).value if text and is_json(text) else None
-    members = value.items() if isinstance(value, dict) else ()
-    match [(name, said) for name, said in members if plain_name(name) not in _REMARKS]:
-        case [(name, str(answer))] if plain_name(name) == "value" or _is_wrapper(name):
+    named = [(plain_name(n), said) for n, said in value.items()] if isinstance(value, dict) else []
+    match [(name, said) for name, said in named if name not in _REMARKS]:
+        case [(name, str(answer))] if name == "value" or _WRAPPER.fullmatch(name):
             return answer
     return text
 
@@ -341,16 +319,72 @@ def value_in(members: dict[str, Any]) -> str | None:
     return names[found[0]] if is_sure else None
 
 
-def line_rows(output: str) -> list[dict[str, Any]]:
-    """A row for each line that starts with a point; other lines go on with its value."""
-    rows: list[dict[str, Any]] = []
-    # Not splitlines(): a value may hold U+2028 or a form feed.
-    for line in output.replace("\r\n", "\n").split("\n"):
-        if match := _ACTION.fullmatch(line):
-            point, page = (float(match["x"]), float(match["y"])), match["page"]
-            row = {"task": "click", "path": f"/lines/{len(rows)}", "kind": "line"}
-            row |= {"value": [match["value"].strip()], "page": int(page) if page else None}
-            rows.append(row | dict(zip(BOX, point * 2, strict=True)))
-        elif rows and not _FENCE_LINE.fullmatch(line):
-            rows[-1]["value"].append(line)
-    return [row | {"value": "\n".join(row["value"]).strip()} for row in rows]
+def text_of(reply: Any) -> str | None:
+    """What the last tool call of a reply is given, as JSON, or its text; None if it is no reply."""
+    # Of OpenAI, Anthropic, Gemini and Ollama, and the messages of a chat, without reasoning.
+    match reply:
+        case (
+            {"response": {"body": inner}}
+            | {"result": {"message": inner}}
+            | {"choices": [{"message": inner}, *_]}
+            | {"candidates": [{"content": inner}, *_]}
+            | {"message": {"role": _} as inner}
+            | {"messages": [*_, {"role": "assistant"} as inner]}
+            | {"response": {"candidates": _} as inner}
+            | {"output": {"message": {"role": _} as inner}}
+            | [{"generated_text": _} as inner]
+        ):
+            return text_of(inner)
+        case {"object": "text_completion", "choices": [{"text": str(text)}, *_]}:
+            return text
+        case {"model": _, "response": str(text), "done": _}:
+            return text
+        case {"generated_text": str(text), **more} if not more:
+            return text
+        # A form may have fields called role and content.
+        case {"role": "assistant"} if (call := arguments(reply)) is not None:
+            return json.dumps(call)
+        case (
+            {"role": "assistant", "content": inner}
+            | {"role": "model", "parts": inner}
+            | {"object": "response", "output": inner}
+        ):
+            return inner if isinstance(inner, str) else _joined(inner or [])
+    return None
+
+
+def _joined(blocks: Any) -> str:
+    """What the last call among the blocks of a message is given, else their texts."""
+    texts = []
+    for block in reversed(blocks) if isinstance(blocks, list) else ():
+        match block:
+            case {"type": "thinking"} | {"thought": True}:
+                continue
+            case _ if (call := arguments(block)) is not None:
+                return json.dumps(call)
+            case {"text": str(text)}:
+                texts.append(text)
+            case {"type": "message", "content": inner}:
+                texts.append(_joined(inner))
+    return "".join(reversed(texts))
+
+
+def in_cells(row: Mapping[str, Any]) -> dict[str, str]:
+    """The texts of the cells that are replies, by column."""
+    cells = ((name, text_of(cell)) for name, cell in row.items() if isinstance(cell, Mapping))
+    return {name: text for name, text in cells if text is not None}
+
+
+def replaced(row: Mapping[str, Any], documents: Collection[str], column: str) -> Mapping[str, Any]:
+    """A row with the text in place of each reply; a row that is one has it in `column`."""
+    text, cells = text_of(row), in_cells(row)
+    match row:
+        case {"custom_id": _, "response": _, "error": _} | {"custom_id": _, "result": {"type": _}}:
+            text = next(iter(cells.values()), None) if text is None else text
+        case _ if text is None:
+            return {**row, **cells}
+    found = {name: cell for name, cell in row.items() if name in documents}
+    # A request is named by its `custom_id` or `key`; ``id`` names a reply.
+    request = row.get("custom_id", row.get("key"))
+    found |= {} if found or request is None else {"doc_id": request}
+    return found | ({column: text} if text is not None else {column: None, "status": "api_error"})

@@ -1,20 +1,22 @@
-"""Pages: HTML as events, visible text, or blocks and cells; boxes in rows; text without marks."""
+"""Pages: HTML as events, visible text, or blocks and cells; boxes in rows; marks and clicks."""
 
 import html
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from html.entities import html5
 from html.parser import HTMLParser
-from itertools import chain, groupby
+from itertools import chain, groupby, zip_longest
 from statistics import median
+from typing import Any
 
 import numpy as np
 from lxml import etree
 
+from formlab.tables import BOX
 from formlab.text.normalise import WORDS
 
 # A start tag, an end tag or a run of text ("start", "end", "text"); the tag's name or the text; and
@@ -28,20 +30,18 @@ VOID = frozenset(WORDS["html"]["void"].split())
 _ROLES = dict.fromkeys(WORDS["html"]["blocks"].split(), "block") | dict.fromkeys(SILENT, "silent")
 _ROLES |= {"td": "cell", "th": "cell", "tr": "row", "table": "table"}
 _PATTERNS = map(re.compile, WORDS["html"]["patterns"].values())
-_TAG, _LAYOUT, _CONTROL, _SPACE, _GAP, _RULE = _PATTERNS
+_TAG, _PLAIN_TAG, _LAYOUT, _CONTROL, _SPACE, _GAP, _RULE = _PATTERNS
 # Marks of HTML and Markdown, what each kind is called, and what a text has whose own characters may
 # be such marks.
 _MARKS = re.compile(
     "|".join(f"(?P<{kind}>{form})" for kind, form in WORDS["page_marks"].items()), re.MULTILINE
 )
+_ACTION, _FENCE_LINE = map(re.compile, WORDS["action"].values())
 TITLES = WORDS["titles_of_marks"]
 _SIGNS = {kind: signs.split() for kind, signs in WORDS["signs_of_marks"].items()}
 # Beyond these a span is hostile: it would only cost memory.
 _MOST = {"colspan": 100, "rowspan": 500}
 _ONE = (1, 1)
-
-# Text, and a short tag that Python's parser reads alike wherever it stands.
-_PLAIN_TAG = re.compile(r'([^<&]*)(</?[a-zA-Z]{1,20}[1-6]?(?: [a-z]{1,9}="[^"<>]{0,99}"){0,9}>)')
 
 
 class _Events(HTMLParser):
@@ -74,29 +74,6 @@ class _Events(HTMLParser):
 
     handle_starttag, handle_endtag = start, end
 
-    def parse_starttag(self, i: int) -> int:
-        return self._tags(i, super().parse_starttag)
-
-    def parse_endtag(self, i: int) -> int:
-        return self._tags(i, super().parse_endtag)
-
-    def _tags(self, place: int, parse: Callable[[int], int]) -> int:
-        """Where the tag at a place ends, and all plain tags behind it with the texts between."""
-        begin, found = place, self.found
-        # Matches that follow one another without a gap.
-        plain = iter(_PLAIN_TAG.scanner(self.rawdata, place).match, None)
-        for tag in () if self.cdata_elem else plain:
-            text, mark = tag.groups()
-            if (event := _plain_event(mark)) is None:
-                break
-            if text:
-                found.append(("text", text, _ONE))
-            else:
-                self.comment()
-            found.append(event)
-            place = tag.end()
-        return place if place > begin else parse(place)
-
     def handle_charref(self, name: str) -> None:
         self.data(html.unescape(f"&#{name};"))
 
@@ -110,16 +87,21 @@ def _span(text: str | None, most: int) -> int:
 
 
 @lru_cache(maxsize=2**10)
-def _plain_event(tag: str) -> Event | None:
+def _plain_events(tag: str) -> list[Event] | None:
     """What a plain tag says; None of a script's start, behind which tags are text."""
     parser = _Events()
-    parser.rawdata = tag
-    (HTMLParser.parse_endtag if tag[1] == "/" else HTMLParser.parse_starttag)(parser, 0)
-    return None if parser.cdata_elem else parser.found[0]
+    parser.feed(tag)
+    return None if parser.cdata_elem else parser.found
 
 
 def written_events(markup: str) -> list[Event]:
     """The tags and texts of an HTML file as they are written: what gold annotations need."""
+    # Of texts and plain tags alone, Python's parser, which takes longer, reads each tag once.
+    pieces = _PLAIN_TAG.split(markup)
+    plain, tags = "".join(pieces[::2]), list(map(_plain_events, pieces[1::2]))
+    if "<" not in plain and "&" not in plain and None not in tags:
+        texts = ([("text", text, _ONE)] if text else [] for text in pieces[::2])
+        return [*chain.from_iterable(chain.from_iterable(zip_longest(texts, tags, fillvalue=[])))]
     parser = _Events()
     try:
         parser.feed(markup)
@@ -197,44 +179,34 @@ class Flow:
         self.units: list[Unit] = []
         self.marks: dict[int, tuple[int, int, int]] = {}
         units, roles = self.units, _ROLES | dict.fromkeys(tags, "mark")
-        # The texts of the block, with one space for each gap, and how long they are together.
-        block: list[str] = []
-        length = table_count = mark_count = silent = 0
+        # The text of the block, with one space for each gap.
+        block, table_count, silent = "", 0, 0
         # The cell of each open table that text goes to, and by column the row before which one from
         # above ends; outside of all it is the cell of no table.
         tables: list[tuple[Unit, dict[int, int]]] = [(Unit(""), {})]
         cell, reach = tables[0]
-        # Of open marks by name their running number, unit, and start.
-        open_marks = defaultdict[str, list[tuple[int, int, int]]](list)
+        # The unit, start and end of each mark, and by name the open ones, which have no end.
+        marks: list[list[int]] = []
+        open_marks = defaultdict[str, list[list[int]]](list)
         for kind, name, spans in stream:
             if kind == "text":
-                if silent:
-                    continue
-                is_cut = lines and cell.table < 0
-                for number, text in enumerate(name.split("\n") if is_cut else (name,)):
+                pieces = name.split("\n") if lines and cell.table < 0 else (name,)
+                for number, text in enumerate(() if silent else pieces):
                     if number and block:
-                        length = self._end_block(block, cell)
+                        block = self._end_block(block, cell)
                     if "  " in text or not text.isprintable():
                         text = _SPACE.sub(" ", text)
-                    if not block or block[-1][-1] == " ":
-                        text = text.lstrip(" ")
-                    if text:
-                        block.append(text)
-                        length += len(text)
+                    block += text if block and block[-1] != " " else text.lstrip(" ")
             elif (role := roles.get(name)) == "mark":
                 if kind == "start":
-                    open_marks[name].append((mark_count, len(units), length))
-                    mark_count += 1
-                elif open_marks[name]:
-                    number, unit, start = open_marks[name].pop()
-                    # Where the text was cut inside the tag, what belongs to its first block counts.
-                    if end := len(units[unit].text) if unit < len(units) else length:
-                        self.marks[number] = (unit, start, end)
+                    marks.append([len(units), len(block), -1])
+                    open_marks[name].append(marks[-1])
+                elif open_marks[name] and (mark := open_marks[name].pop())[0] == len(units):
+                    mark[2] = len(block)
             elif role == "silent":
                 silent = max(0, silent + (1 if kind == "start" else -1))
             elif role:
-                if block:
-                    length = self._end_block(block, cell)
+                block = block and self._end_block(block, cell)
                 if role == "table" and kind == "start":
                     tables.append((Unit("", table_count, column=0, span=1), {}))
                     cell, reach = tables[-1]
@@ -259,19 +231,19 @@ class Flow:
                             reach |= dict.fromkeys(columns, cell.row + rows)
         if block:
             self._end_block(block, cell)
-        for number, unit, start in chain.from_iterable(open_marks.values()):
-            if unit < len(units):
-                self.marks[number] = (unit, start, len(units[unit].text))
+        for number, (unit, start, end) in enumerate(marks):
+            # Of a mark that is cut by blocks, or never closed, the first block counts.
+            if unit < len(units) and end:
+                self.marks[number] = unit, start, len(units[unit].text) if end < 0 else end
 
-    def _end_block(self, block: list[str], cell: Unit) -> int:
-        """Make a unit of the texts of a block and empty it; how long it is then."""
+    def _end_block(self, text: str, cell: Unit) -> str:
+        """Make a unit of the text of a block, if it has any; the next one begins with none."""
         units, line = self.units, len(self.units)
         if line and cell.table >= 0 and units[-1].row == cell.row and units[-1].table == cell.table:
             line = units[-1].line
-        text = "".join(block).rstrip()
-        block.clear()
-        units.append(Unit(text, cell.table, cell.row, cell.column, cell.span, cell.head, line))
-        return 0
+        place = cell.table, cell.row, cell.column, cell.span, cell.head
+        units.append(Unit(text.rstrip(), *place, line))
+        return ""
 
 
 def read(text: str) -> Flow:
@@ -297,13 +269,11 @@ def read(text: str) -> Flow:
 
 def in_rows(boxes: np.ndarray) -> list[list[int]]:
     """Places in `boxes`, shape (n, 4), by rows of text: top to bottom, each from left to right."""
-    boxes = np.asarray(boxes, dtype=float).reshape(-1, 4)
-    order = np.argsort((boxes[:, 1] + boxes[:, 3]) / 2, kind="stable")
+    places = np.asarray(boxes, dtype=float).reshape(-1, 4).tolist()
     grouped: list[list[int]] = []
-    tops, bottoms = boxes[:, 1].tolist(), boxes[:, 3].tolist()
     top = bottom = 0.0
-    for index in order.tolist():
-        y0, y1 = tops[index], bottoms[index]
+    for index in sorted(range(len(places)), key=lambda index: places[index][1] + places[index][3]):
+        _, y0, _, y1 = places[index]
         shared = min(bottom, y1) - max(top, y0)
         # Boxes share a row if they share half of the lower one's height.
         if grouped and shared >= 0.5 * max(min(bottom - top, y1 - y0), 1e-9):
@@ -311,9 +281,8 @@ def in_rows(boxes: np.ndarray) -> list[list[int]]:
         else:
             grouped.append([index])
         # A row keeps the extent of its middle, so that skewed rows do not swallow the next.
-        top = median(tops[member] for member in grouped[-1])
-        bottom = median(bottoms[member] for member in grouped[-1])
-    return [sorted(row, key=lambda index: boxes[index, 0]) for row in grouped]
+        top, bottom = (median(places[member][side] for member in grouped[-1]) for side in (1, 3))
+    return [sorted(row, key=lambda index: places[index][0]) for row in grouped]
 
 
 def page_text(boxes: np.ndarray, texts: Sequence[str]) -> str:
@@ -323,13 +292,12 @@ def page_text(boxes: np.ndarray, texts: Sequence[str]) -> str:
 
 def page_html(boxes: np.ndarray, texts: Sequence[str]) -> str:
     """The page as HTML: consecutive rows of several boxes are a table, other rows paragraphs."""
-    boxes = np.asarray(boxes, dtype=float).reshape(-1, 4)
+    boxes, texts = np.asarray(boxes, dtype=float).reshape(-1, 4), list(map(html.escape, texts))
     lines: list[str] = []
     for several, run in groupby(in_rows(boxes), key=lambda row: len(row) > 1):
         members = list(run)
         if not several or len(members) == 1:
-            rows = (" ".join(texts[index] for index in row) for row in members)
-            lines += [f"<p>{html.escape(row)}</p>" for row in rows]
+            lines += [f"<p>{' '.join(texts[index] for index in row)}</p>" for row in members]
             continue
         # Columns are those of the longest row; a box goes to the nearest of them.
         left, right = boxes[max(members, key=len)][:, [0, 2]].T
@@ -338,18 +306,16 @@ def page_html(boxes: np.ndarray, texts: Sequence[str]) -> str:
             cells: list[list[str]] = [[] for _ in left]
             for index in row:
                 gaps = np.maximum(left, boxes[index, 0]) - np.minimum(right, boxes[index, 2])
-                cells[int(gaps.argmin())].append(html.escape(texts[index]))
-            columns = "".join(f"<td>{' '.join(cell)}</td>" for cell in cells)
-            lines.append(f"<tr>{columns}</tr>")
+                cells[int(gaps.argmin())].append(texts[index])
+            lines.append(f"<tr><td>{'</td><td>'.join(map(' '.join, cells))}</td></tr>")
         lines.append("</table>")
     return "\n".join(lines)
 
 
 def own_marks(text: str) -> set[str]:
     """The kinds of marks that a text has among its own characters."""
-    kinds = {mark.lastgroup or "" for mark in _MARKS.finditer(text)}
     signs = {kind for kind, texts in _SIGNS.items() if any(sign in text for sign in texts)}
-    return (kinds - _SIGNS.keys()) | signs
+    return signs | {mark.lastgroup or "" for mark in _MARKS.finditer(text)} - _SIGNS.keys()
 
 
 def unmarked(text: str, keep: Collection[str] = ()) -> tuple[str, np.ndarray, Counter[str]]:
@@ -363,11 +329,26 @@ def unmarked(text: str, keep: Collection[str] = ()) -> tuple[str, np.ndarray, Co
         if kind in keep or (kind == "bar" and not has_bars[start]):
             continue
         # These part words; other marks do not.
-        shown = " " if kind in ("tag", "bar", "rule") else ""
-        shown = html.unescape(mark[0]) if kind == "entity" else shown
+        parting = " " if kind in ("tag", "bar", "rule") else ""
+        shown = html.unescape(mark[0]) if kind == "entity" else parting
         pieces += (text[end:start], shown)
         places += [*range(end, start), *[start] * len(shown)]
         end = mark.end()
         counts[kind] += 1
     places += range(end, len(text))
     return "".join([*pieces, text[end:]]), np.array(places, dtype=np.int64), counts
+
+
+def line_rows(output: str) -> list[dict[str, Any]]:
+    """A row for each line that starts with a point; other lines go on with its value."""
+    rows: list[dict[str, Any]] = []
+    # Not splitlines(): a value may hold U+2028 or a form feed.
+    for line in output.replace("\r\n", "\n").split("\n"):
+        if match := _ACTION.fullmatch(line):
+            point, page = (float(match["x"]), float(match["y"])), match["page"]
+            row = {"task": "click", "path": f"/lines/{len(rows)}", "kind": "line"}
+            row |= {"value": [match["value"].strip()], "page": int(page) if page else None}
+            rows.append(row | dict(zip(BOX, point * 2, strict=True)))
+        elif rows and not _FENCE_LINE.fullmatch(line):
+            rows[-1]["value"].append(line)
+    return [row | {"value": "\n".join(row["value"]).strip()} for row in rows]

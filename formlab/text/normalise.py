@@ -6,7 +6,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,31 +18,19 @@ _DASHES, _QUOTES = (
     {ord(sign): plain for plain, signs in WORDS[name].items() for sign in signs}
     for name in ("dashes", "quotes")
 )
-_FORMS, _UNSEEN = (
-    [code for first, last in WORDS["ranges"][name] for code in range(first, last + 1)]
-    for name in ("forms", "unseen")
-)
-_PLAIN = {code: unicodedata.normalize("NFKC", chr(code)) for code in _FORMS}
-_PLAIN |= dict.fromkeys(_UNSEEN, "")
-# Between a number and its unit, and within a range, a space says nothing.
+_CODES = {
+    name: [code for first, last in ranges for code in range(first, last + 1)]
+    for name, ranges in WORDS["ranges"].items()
+}
+_PLAIN = {code: unicodedata.normalize("NFKC", chr(code)) for code in _CODES["forms"]}
+_PLAIN |= dict.fromkeys(_CODES["unseen"], "")
 UNITS = WORDS["units"].split()
-_TIGHT = re.compile(
-    rf" (?:(?<=[0-9] )(?=(?:{'|'.join(UNITS)})(?![\w/])|- ?[0-9])"
-    "|(?:(?<=[0-9]- )|(?<=[0-9] - ))(?=[0-9]))"
-)
-# No address is longer.
-_LONGEST = 10_000
+_TIGHT = re.compile(WORDS["tight"].replace("{units}", "|".join(UNITS)))
 _INITIAL_DOT = re.compile(r"(?<=\b[^\W\d_])\.(?=[^\W\d_]\b)")
 _WORD = re.compile(r"[^\W_]+")
 _SHORT = {word: short for short, words in WORDS["streets"].items() for word in words.split()}
 # Every combining mark falls outside \w, so this finds all long runs of them, and little else.
 _LONG_RUN = re.compile(r"[^\w\s\x00-\x7f]{32,}")
-
-
-def _nfc(text: str) -> str:
-    # Python reorders combining marks in quadratic time, hours for a hostile megabyte; marks
-    # that are in canonical order already cost linear time and give the same result.
-    return unicodedata.normalize("NFC", _LONG_RUN.sub(_sort_marks, text))
 
 
 def _sort_marks(run: re.Match[str]) -> str:
@@ -53,7 +41,9 @@ def _sort_marks(run: re.Match[str]) -> str:
 
 
 STEPS: dict[str, Callable[[str], str]] = {
-    "nfc": _nfc,
+    # Python reorders combining marks in quadratic time, hours for a hostile megabyte; marks that
+    # are in canonical order already cost linear time and give the same result.
+    "nfc": lambda text: unicodedata.normalize("NFC", _LONG_RUN.sub(_sort_marks, text)),
     "space": lambda text: " ".join(text.split()),
     "lower": str.lower,
     "forms": lambda text: text.translate(_PLAIN),
@@ -81,16 +71,13 @@ def normalise(text: str, steps: Sequence[str] = ("nfc", "space", "lower")) -> st
     >>> normalise("5′ – 6′", ["dashes", "quotes"])
     "5' - 6'"
     """
-    for function in _functions(tuple(steps), text.isascii()):
-        text = function(text)
+    is_ascii = text.isascii()
+    for step in steps:
+        if step not in STEPS:
+            raise UnknownName.of("normaliser", step, STEPS)
+        if not is_ascii or step not in _OF_OTHERS:
+            text = STEPS[step](text)
     return text
-
-
-@lru_cache
-def _functions(steps: tuple[str, ...], is_ascii: bool) -> list[Callable[[str], str]]:
-    if unknown := [step for step in steps if step not in STEPS]:
-        raise UnknownName.of("normaliser", unknown[0], STEPS)
-    return [STEPS[step] for step in steps if not (is_ascii and step in _OF_OTHERS)]
 
 
 def address(text: str) -> tuple[str, ...] | None:
@@ -101,8 +88,6 @@ def address(text: str) -> tuple[str, ...] | None:
     >>> address("12 North Main Street,\\nSuite 4") == address("12 N. Main St., Ste. 4")
     True
     """
-    if len(text) > _LONGEST:
-        return None
     cleaned = _INITIAL_DOT.sub("", normalise(text, LADDER_STEPS)).replace("'", "")
     return tuple(_SHORT.get(word, word) for word in _WORD.findall(cleaned)) or None
 
@@ -119,14 +104,12 @@ def as_text(value: Any) -> str:
         return value if text == value else text
     if value is None:
         return ""
-    try:
+    with suppress(ValueError, RecursionError):
         return as_text(json.dumps(value, ensure_ascii=False, default=str))
-    except (ValueError, RecursionError):
-        return ""
+    return ""
 
 
 def as_texts(value: Any) -> list[str]:
     """A JSON value as a list of texts; one value is a list of one."""
-    if value is None:
-        return []
-    return [as_text(item) for item in (value if isinstance(value, list) else [value])]
+    values = value if isinstance(value, list) else [value]
+    return [] if value is None else list(map(as_text, values))

@@ -9,6 +9,7 @@ import json
 import math
 import re
 import unicodedata
+from contextlib import suppress
 from datetime import date as Date  # noqa: N812 - the parser below is called `date`
 from decimal import Decimal
 from functools import lru_cache
@@ -25,7 +26,7 @@ VALUE_RULE = "currency=where both name one|century=document,else either"
 NULL_WORDS = tuple(WORDS["nothing"].split("|"))
 _NULL_SET, _NOTHING = {*NULL_WORDS, ""}, " ()[]{}<>\"'.…?_"
 
-_LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
+_LETTER, _DIGIT, _CENTS = map(re.compile, (r"[^\W\d_]", r"\d", "[.,][0-9]{2}$"))
 _CLOCK = re.compile("[:z]|t0000")  # Without these no time stands in a date.
 _ARABIC_SIGNS = {0x066A: "%", 0x066B: ".", 0x066C: ","}
 _AMOUNT = {
@@ -49,8 +50,7 @@ _WORDED += [re.compile(form % (_PARTS | _DATES["other_languages"])) for form in 
 _BOXED, _UNIX, _DAY_NAME, _MIDNIGHT, _TIME, _NO_DATE = map(re.compile, _DATES["marks"].values())
 
 _ITEM, _LONG_ITEM, _BULLET, _BOX, _OPTION = map(re.compile, WORDS["choices"].values())
-_STATES = dict.fromkeys(WORDS["ticked"].split(), True)
-_STATES |= dict.fromkeys(WORDS["unticked"].split(), False)
+_STATES = {word: of == "ticked" for of in ("ticked", "unticked") for word in WORDS[of].split()}
 
 
 class Moment(NamedTuple):
@@ -139,32 +139,26 @@ def money(text: str) -> Money | None:
     ('EUR', None, None)
     """
     cleaned = _plain(text)
-    if (plain := number(text)) is not None:
-        return None if _PERCENT.search(cleaned) else Money(plain, None)
-    scale = _SCALE.search(cleaned)
-    cleaned = _SCALE.sub("", cleaned) if scale else cleaned
-    if _AMOUNT["two_parts"].search(cleaned):
-        return None
-    match = _AMOUNT["money"].fullmatch(_AMOUNT["round"].sub("", _AMOUNT["cheque"].sub("", cleaned)))
-    if not match:
+    if (amount := number(text)) is not None:
+        return None if _PERCENT.search(cleaned) else Money(amount, None)
+    scale, cleaned = _SCALE.search(cleaned), _SCALE.sub("", cleaned)
+    plain = _AMOUNT["round"].sub("", _AMOUNT["cheque"].sub("", cleaned))
+    if _AMOUNT["two_parts"].search(cleaned) or not (match := _AMOUNT["money"].fullmatch(plain)):
         return None
     rest, before = match["rest"], match["before"] or ""
     # "rs.5" ends its sign with a dot, "$.5" has decimals alone.
     rest = f".{rest}" if before.endswith(".") and not re.search(r"[\w/]\.$", before) else rest
     signs = [sign for sign in (before, match["after"]) if sign]
     known = _local()["currencies"] if signs else {}
-    codes = [known.get(sign) or known.get(sign.rstrip(".$"), "") for sign in signs]
+    codes = {sign: known.get(sign) or known.get(sign.rstrip(".$"), "") for sign in signs}
     # Beside the code of a dollar or a peso a $ says nothing.
-    if len(signs) == 2 and any(
-        sign != "$" and _AMOUNT["dollars"].fullmatch(known.get(sign, "")) for sign in signs
-    ):
-        codes = [code for sign, code in zip(signs, codes, strict=True) if sign != "$"]
+    if any(_AMOUNT["dollars"].fullmatch(known.get(s, "")) for s in signs if s != "$"):
+        codes.pop("$", None)
     # R12 is a code, and 12 R may be a seat, where R 12.00 are rands.
-    if any(map(_AMOUNT["one_letter"].fullmatch, signs)) and not re.search("[.,][0-9]{2}$", rest):
-        return None
-    stated = [code.split("/") for code in codes] or [[]]
+    is_code = any(map(_AMOUNT["one_letter"].fullmatch, signs)) and not _CENTS.search(rest)
+    stated = [code.split("/") for code in codes.values()] or [[]]
     currency = "/".join(code for code in stated[0] if all(code in of for of in stated)) or None
-    if signs and not currency:
+    if is_code or (signs and not currency):
         return None
     if currency and _AMOUNT["one_dot"].fullmatch(rest) and currency[:3] in _local()["commas"]:
         rest = rest.replace(".", "")
@@ -186,15 +180,17 @@ def _local() -> dict[str, Any]:
     return words | {name: {*words[name]} for name in ("commas", "days")}
 
 
-def day_of(year: str, month: str | int, day: str) -> Date | None:
-    """The date of these numbers, if there is one; years of two digits are 1969 to 2068."""
-    full = int(year)
-    if len(year) == 2:
-        full += 2000 if full < 69 else 1900
-    try:
-        return Date(full, int(month), int(day))
-    except ValueError:
-        return None
+def days_of(year: str, month: str | int, day: str | None) -> Days:
+    """The dates of these numbers, if there are any, or their months where the day is not stated.
+
+    A year of two digits is in either century, first in that of 1969 to 2068.
+    """
+    centuries = ("",) if len(year) == 4 else ("20", "19") if int(year) < 69 else ("19", "20")
+    dates = []
+    for century in centuries:
+        with suppress(ValueError):
+            dates.append(Date(int(century + year), int(month), int(day or 1)))
+    return tuple(dates if day else (Moment(date.year, date.month) for date in dates))
 
 
 def date(text: str) -> frozenset[Date] | None:
@@ -216,26 +212,18 @@ def date(text: str) -> frozenset[Date] | None:
 
 def date_readings(text: str) -> tuple[Date | None, Date | None]:
     """The date that `text` is when read month first, and when read day first; see `date`."""
-    return tuple(next(iter(_whole(days)), None) for days in possible_dates(text))
+    readings = possible_dates(text) or ((), ())
+    return tuple(next((day for day in days if isinstance(day, Date)), None) for days in readings)
 
 
 @_parser
-def possible_dates(text: str) -> tuple[Days, Days]:
-    """`date_readings` with both centuries of two-digit years, months without a day, and times."""
-    return _read_date(_plain(text).removesuffix(".")) if _DIGIT.search(text) else ((), ())
+def possible_dates(text: str) -> tuple[Days, ...]:
+    """`date_readings` with both centuries, months without a day, and times; empty if no date."""
+    readings = _read_date(_plain(text).removesuffix(".")) if _DIGIT.search(text) else ()
+    return readings if any(readings) else ()
 
 
-def _whole(days: Days) -> list[Date]:
-    return [day for day in days if isinstance(day, Date)]
-
-
-def _days(year: str, month: str | int, day: str | None) -> Days:
-    years = [year] if len(year) == 4 else [year, f"{19 if int(year) < 69 else 20}{year}"]
-    dates = list(filter(None, (day_of(written, month, day or "1") for written in years)))
-    return tuple(dates if day else (Moment(date.year, date.month) for date in dates))
-
-
-def _read_date(cleaned: str) -> tuple[Days, Days]:
+def _read_date(cleaned: str) -> tuple[Days, ...]:
     if _BOXED.fullmatch(cleaned):
         cleaned = cleaned.replace(" ", "").replace("|", "")
     has_clock = _CLOCK.search(cleaned)
@@ -245,14 +233,16 @@ def _read_date(cleaned: str) -> tuple[Days, Days]:
         time = hour % 12 + 12 * (match[4] == "p") if match[4] else hour, minute, second
         if not (before := cleaned[: match.start()]):
             return ((Moment(0, 0, time=time),),) * 2
-        sides = map(_whole, _read_date(before))
-        return tuple(tuple(Moment(d.year, d.month, d.day, time) for d in days) for days in sides)
+        return tuple(
+            tuple(Moment(d.year, d.month, d.day, time) for d in days if isinstance(d, Date))
+            for days in _read_date(before)
+        )
     if _NO_DATE.search(cleaned):
-        return (), ()
+        return ()
     # Most dates are numbers alone.
     if match := next(filter(None, (form.fullmatch(cleaned) for form in _NUMERIC)), None):
-        month_first = _days(match["year"], match[1], match[3])
-        day_first = _days(match["year"], match[3], match[1])
+        pairs = match.group(1, 3), match.group(3, 1)
+        month_first, day_first = (days_of(match["year"], *pair) for pair in pairs)
         # Dots mean day first wherever that is possible.
         return (day_first or month_first) if match[2] == "." else month_first, day_first
     # Without any letter there is no month's name.
@@ -260,13 +250,13 @@ def _read_date(cleaned: str) -> tuple[Days, Days]:
         if match := pattern.fullmatch(cleaned):
             found, name = match.groupdict(), match["month"]
             month = name if name.isdigit() else MONTHS.get(name) or _local()["months"].get(name, 0)
-            days = _days(match["year"], month, found.get("day"))
+            days = days_of(match["year"], month, found.get("day"))
             if days and (not found.get("weekday") or found["weekday"] in _local()["days"]):
                 return days, days
     name = _DAY_NAME.search(cleaned)
     if name and (name[1] or name[2]) in _local()["days"]:
         return _read_date(cleaned[: name.start()] + cleaned[name.end() :])
-    return (), ()
+    return ()
 
 
 def choices(text: str, *, commas: bool = True) -> frozenset[str] | None:

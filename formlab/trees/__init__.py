@@ -23,7 +23,7 @@ _MAX_CHARACTERS = 50_000_000
 # No more digits than fit a whole number of a table.
 _LINKED = re.compile("/entities/(-?[0-9]{1,18})|/links/(-?[0-9]{1,18})/(-?[0-9]{1,18})")
 _INDEX = re.compile("[0-9]+")
-_DEEPEST = 60  # How deep JSON values may be nested.
+DEEPEST = 60  # How deep JSON values may be nested.
 # `items[0].price`, `$.vendor.name`, `$['items'][0]['name']`, `items[0][name]`.
 _NAME = r"[^\W\d][\w-]*"
 _BRACKETS = rf"""\.?\[(?:\d+|\*)\](?:\[{_NAME}\])?|\[(?:'[^'\]]+'|"[^"\]]+")\]"""
@@ -32,17 +32,14 @@ _STEP = re.compile(r"""'([^'\]]+)'|"([^"\]]+)"|([\w*-]+)""")
 _Row = Mapping[str, Any]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@dataclass(slots=True, eq=False)
 class Node:
     """A group or field of a form, or the form itself (the root)."""
 
     label: str
     value: str | None = None
-    children: list[Node] = field(default_factory=list)
+    children: list[Node] = field(default_factory=list, repr=False)
     path: str = ""
-
-    def __repr__(self) -> str:
-        return f"Node({self.label!r}, {self.value!r}, {len(self.children)} below)"
 
 
 class Flat:
@@ -76,9 +73,11 @@ class Flat:
 
 
 def _check_level(depth: int, path: str) -> None:
-    if depth >= MAX_LEVELS:
+    if depth >= MAX_LEVELS or depth * len(path) > _MAX_CHARACTERS:
         problem = f"nested deeper than {MAX_LEVELS:,} levels, or in a circle"
-        remedy = "flatten the form; no real one is nested so deeply"
+        if depth < MAX_LEVELS:
+            problem = f"the paths of this form have more than {_MAX_CHARACTERS:,} characters"
+        remedy = "flatten the form, or shorten its labels; no real one is nested so deeply"
         raise DataBroken(problem, where=path if len(path) <= 80 else f"{path[:80]}…", remedy=remedy)
 
 
@@ -115,12 +114,20 @@ def leaves(
     if not isinstance(value, dict | list | tuple) or (isinstance(value, dict) and is_value(value)):
         yield path, value
         return
-    if path.count("/") > _DEEPEST:
-        raise RecursionError(f"nested deeper than {_DEEPEST} levels")
+    if path.count("/") > DEEPEST:
+        raise RecursionError(f"nested deeper than {DEEPEST} levels")
     for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
         place = f"{path}/{escape(str(step))}"
         # Most members are texts: a walk for each would take most of the time.
         yield from ((place, inner),) if type(inner) is str else leaves(inner, place, is_value)
+
+
+def is_flat(value: Any, levels: int = DEEPEST) -> bool:
+    """Whether no object or list stands deeper than `levels`."""
+    if not isinstance(value, dict | list):
+        return True
+    inner = value.values() if isinstance(value, dict) else value
+    return levels > 0 and all(is_flat(part, levels - 1) for part in inner)
 
 
 def from_records(rows: Collection[_Row], *, flaws: Counter[str] | None = None) -> Node:
@@ -138,15 +145,15 @@ def from_records(rows: Collection[_Row], *, flaws: Counter[str] | None = None) -
 
     >>> paths = ["/Name", "/Date/Day", "/Date/Month"]
     >>> from_records([{"path": path, "value": "1"} for path in paths]).children
-    [Node('Name', '1', 0 below), Node('Date', None, 2 below)]
+    [Node(label='Name', value='1', path='/Name'), Node(label='Date', value=None, path='/Date')]
     """
     places = [(row, _LINKED.fullmatch(row["path"])) for row in rows]
     entities = {int(place[1]): row for row, place in places if place and place[1]}
     if not entities:
         return _nested(rows)
     flaws = Counter() if flaws is None else flaws
-    others = (row for row, place in places if not place and row.get("kind") != "word")
-    flaws["records that are no entity"] += sum(1 for _ in others)
+    others = [not place and row.get("kind") != "word" for row, place in places]
+    flaws["records that are no entity"] += sum(others)
     links = sorted((int(place[2]), int(place[3])) for _, place in places if place and place[2])
     # The entity that each stands below: of several, the first by id.
     parents: dict[int, int] = {}
@@ -163,7 +170,19 @@ def from_records(rows: Collection[_Row], *, flaws: Counter[str] | None = None) -
             flaws["links in a circle"] += 1
         else:
             parents[end] = start
-    return _linked(dict(sorted(entities.items())), parents)
+    # The answers of a question are its value, unless others stand below them.
+    root, nodes, answers, inner = Node("form"), {}, {}, {*parents.values()}
+    for number, row in sorted(entities.items()):
+        text, is_answer = (row.get("value") or "").strip(), row.get("kind") == "answer"
+        of_question = entities.get(parents.get(number), {}).get("kind") == "question"
+        if is_answer and of_question and number not in inner:
+            answers.setdefault(parents[number], []).append(text)
+        else:
+            nodes[number] = Node(*(("", text) if is_answer else (text, None)), path=row["path"])
+    for number, node in nodes.items():
+        nodes.get(parents.get(number), root).children.append(node)
+        node.value = " ".join(filter(None, answers[number])) if number in answers else node.value
+    return root
 
 
 def _nested(rows: Collection[_Row]) -> Node:
@@ -174,9 +193,6 @@ def _nested(rows: Collection[_Row]) -> Node:
         node, full = root, row["path"]
         steps = full.removeprefix("/").split("/")
         _check_level(len(steps), full)
-        if len(steps) * len(full) > _MAX_CHARACTERS:
-            problem = f"the paths of this form have more than {_MAX_CHARACTERS:,} characters"
-            raise DataBroken(problem, remedy="flatten the form, or shorten its labels")
         for step in steps:
             path = f"{node.path}/{step}"
             if path not in nodes:
@@ -197,21 +213,4 @@ def _nested(rows: Collection[_Row]) -> Node:
         if "0" in steps and all(map(_INDEX.fullmatch, steps)):
             for child in node.children:
                 child.label = "[]"
-    return root
-
-
-def _linked(entities: dict[int, _Row], parents: dict[int, int]) -> Node:
-    """The entities below their parents, the answers of a question as its value."""
-    root, nodes, answers = Node("form"), {}, {}
-    inner = set(parents.values())
-    for number, row in entities.items():
-        text, is_answer = (row.get("value") or "").strip(), row.get("kind") == "answer"
-        of_question = entities.get(parents.get(number), {}).get("kind") == "question"
-        if is_answer and of_question and number not in inner:
-            answers.setdefault(parents[number], []).append(text)
-        else:
-            nodes[number] = Node(*(("", text) if is_answer else (text, None)), path=row["path"])
-    for number, node in nodes.items():
-        nodes.get(parents.get(number), root).children.append(node)
-        node.value = " ".join(filter(None, answers[number])) if number in answers else node.value
     return root

@@ -19,7 +19,7 @@ from formlab.readers.types import FieldTypes
 from formlab.reports.plan import Manifest
 from formlab.scoring.evaluate import evaluate
 from formlab.text import answers, ladder, markup, values
-from formlab.text.answers import line_rows
+from formlab.text.markup import line_rows
 from formlab.text.normalise import address, as_text, normalise
 from formlab_arena import instances, notation, released, spec, texts, web_tasks
 from formlab_arena.evaluation import read_run as read_arena_run

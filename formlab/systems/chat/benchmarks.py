@@ -15,7 +15,7 @@ from formlab.systems.chat import ask
 from formlab.systems.chat.ask import Place, Question, Row, Schema, Task, WrongShape
 from formlab.systems.prompts import read as read_prompt
 from formlab.tables import BOX as SIDES
-from formlab.text.answers import line_rows
+from formlab.text.markup import line_rows
 from formlab.text.normalise import as_text
 from formlab.trees import leaves, unescape
 

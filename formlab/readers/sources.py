@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -98,18 +98,19 @@ def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False)
     """Objects as batches with the columns of the first one."""
     batch = names = None
     for some in _some(rows):
-        for number, row in some:
-            if type(row) is not dict and not isinstance(row, Mapping):
+        numbers, objects = zip(*some, strict=True)
+        for number, row in some if {*map(type, objects)} != {dict} else ():
+            if not isinstance(row, Mapping):
                 what = f"values cannot be read from {type(row).__name__}"
                 remedy = 'an object each, such as {"doc_id": "1", "text": "…"}'
                 raise DataBroken(what, where=f"{home}{place}{number}", remedy=remedy)
-        names = tuple(some[0][1]) if names is None else names
+        names = tuple(objects[0]) if names is None else names
         batch = batch or Batch([], {name: [] for name in names}, {}, documents, home)
         for name, cells in batch.table.items():
-            cells += [row.get(name) for _, row in some]
-        numbered = enumerate(some, len(batch.origins))
-        batch.odd |= {at: row for at, (_, row) in numbered if tuple(row) != names}
-        batch.origins += [f"{place}{number}" for number, _ in some]
+            cells += [row.get(name) for row in objects]
+        numbered = enumerate(objects, len(batch.origins))
+        batch.odd |= {at: row for at, row in numbered if tuple(row) != names}
+        batch.origins += [f"{place}{number}" for number in numbers]
         if len(batch.origins) >= (_FILES if documents else ROWS):
             yield batch
             batch = None
@@ -288,32 +289,26 @@ def _tabled(numbered: Rows, place: str, home: str, notes: Counter[str]) -> Itera
         raise DataBroken(what, where=f"{where}{above[title][0]}", remedy=remedy)
     document = next((name for name in names if plain_name(name) in IDS), None)
 
-    def is_total(cells: Sequence[Any]) -> bool:
-        if len(cells) == width and "" not in cells:
+    def rows() -> Rows:
+        for number, cells in chain(above[title + 1 :], numbered):
+            if len(cells) != width:
+                if any(cell != "" for cell in cells[width:]):
+                    what = f"{len(cells)} cells, and {width} in the header"
+                    remedy = "name each column, and quote cells with a delimiter"
+                    raise DataBroken(what, where=f"{where}{number}", remedy=remedy)
+                notes["rows shorter than their header"] += len(cells) < width
+                cells = [*cells, *[""] * width]
+            row = dict(zip(names, cells, strict=False))
+            row.pop("", None)
             # One that is filled in all through may be a document of that name.
-            return False
-        row = {name: cell for name, cell in zip_longest(names, cells, fillvalue="") if name}
-        return "" in row.values() and plain_name(str(row.get(document))) in _TOTALS
+            if "" in row.values():
+                if plain_name(str(row.get(document))) in _TOTALS:
+                    notes["rows of totals, left out"] += 1
+                    continue
+                row = {name: None if cell == "" else cell for name, cell in row.items()}
+            yield number, row
 
-    batch = Batch([], {name: [] for name in names if name}, home=home)
-    for some in _some(chain(above[title + 1 :], numbered)):
-        for number, cells in some:
-            if any(cell != "" for cell in cells[width:]):
-                what = f"{len(cells)} cells, and {width} in the header"
-                remedy = "name each column, and quote cells with a delimiter"
-                raise DataBroken(what, where=f"{where}{number}", remedy=remedy)
-        notes["rows shorter than their header"] += sum(len(cells) < width for _, cells in some)
-        kept = [row for row in some if not is_total(row[1])]
-        notes["rows of totals, left out"] += len(some) - len(kept)
-        batch.origins += [f"{place}{number}" for number, _ in kept]
-        for name, *cells in zip_longest(names, *(cells for _, cells in kept), fillvalue=""):
-            if name:
-                batch.table[name] += [None if cell == "" else cell for cell in cells]
-        if len(batch.origins) >= ROWS:
-            yield batch
-            batch = Batch([], {name: [] for name in batch.table}, home=home)
-    if batch.origins:
-        yield batch
+    return _batched(rows(), place, home)
 
 
 def _delimited(member: Member) -> Rows:

@@ -29,7 +29,7 @@ _COLUMNS, _KEYS = NAMES["columns"], {"path", "value"}
 _SURE = r"(.+?)[ _.-]?(?:confidence|conf|prob(?:ability)?)|(?:confidence|conf)[ _.-](.+)"
 _CONFIDENCE = re.compile(_SURE, re.IGNORECASE)
 # A text without any of these marks is a value as it stands.
-_MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool}
+_MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool, str}
 _ENOUGH = 200  # Values of a field that are read to infer its type.
 _SAID = ("confidence", "page", "box")
 # Writes a table to a file that is read again in a moment.
@@ -154,16 +154,12 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
 
 def _plain(batch: Batch, names: Mapping[str, str]) -> tuple[pl.DataFrame, list[int]]:
     """The rows of plain texts alone as values, each with its place `at`; the places of others."""
-    texts = {"origin": pl.Series(batch.origins, dtype=pl.String)}
+    columns = {"origin": batch.origins}
     for name in ("doc_id", "path", "value"):
-        cells = batch.column(names.get(name))
-        try:
-            texts[name] = pl.Series(cells, dtype=pl.String)
-        except (TypeError, ValueError):
-            # Half of a surrogate pair is no text either, nor is a path.
-            cells = [c if type(c) is str and files.storable(c) == c else None for c in cells]
-            texts[name] = pl.Series(cells, dtype=pl.String)
-    rows = pl.DataFrame(texts).with_row_index("/at")
+        columns[name] = cells = batch.column(names.get(name))
+        if not {*map(type, cells)} <= _PLAIN:
+            columns[name] = [cell if type(cell) in _PLAIN else None for cell in cells]
+    rows = as_frame(columns, {}).with_row_index("/at")
     path = by_text(rows["path"], lambda path: pointer(path) or "")
     rows = rows.with_columns(by_text(rows["doc_id"], str.strip), path)
     is_plain = ~pl.col("value").str.contains(_MARKS.pattern) & (pl.col("doc_id") != "")
@@ -219,7 +215,7 @@ def _member(name: str) -> tuple[str, str | None]:
 def values_in(cell: Any, path: str) -> Iterator[Leaf]:
     """The values in a cell, each with what is said of it."""
     is_text = isinstance(cell, str)
-    if type(cell) in _PLAIN or (is_text and not _MARKS.search(cell)):
+    if not _MARKS.search(cell) if is_text else type(cell) in _PLAIN:
         yield path, cell, {}
         return
     if is_text and path:

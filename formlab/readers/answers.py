@@ -25,8 +25,6 @@ from formlab.trees import unescape
 OWN = "own"  # The benchmark of a user's own forms.
 IMAGES, _OTHERS = map(tuple, door.NAMES["endings"].values())
 _ENDING = re.compile(rf"(?<=[^/])(?:{'|'.join(map(re.escape, IMAGES + _OTHERS))})$", re.IGNORECASE)
-# Columns that rows of values always have.
-BARE = pl.DataFrame(schema=dict.fromkeys(("status", "kind", "task"), pl.String))
 _ALONE = re.compile("^/0(?=/)|/(?:0|value)$")
 _FOLDED = re.compile(r"[^\w*]+|_+|(?<=[^/])[*]+")
 RENAMED = "documents named by their files, or alike but for punctuation and leading zeros"
@@ -130,7 +128,6 @@ def sources_of(path: Path | None) -> dict[str, str]:
 def _records(given: pl.DataFrame, corpus: Corpus, usual: str, notes: Counter[str]) -> pl.DataFrame:
     """Values at the gold's names as rows with tasks and status; `usual` is the task of others."""
     given = given.drop("system", "benchmark", "split", strict=False)
-    given = pl.concat([given, BARE], how="diagonal")
     twice = given.filter(_HAS_VALUE, ~pl.struct("doc_id", "path").is_first_distinct())
     for doc_id, field, origin in twice.select("doc_id", "path", "origin").rows()[:1]:
         what = f"two predictions for doc_id {doc_id!r}{f', path {field!r}' if field else ''}"
@@ -198,8 +195,7 @@ def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     status = pl.when(is_unread).then(pl.lit("bad_json")).otherwise(_STATUS)
     given = given.with_columns(status=status, value=pl.when(~is_unread).then("value"))
     is_said = _HAS_VALUE | _STATUS.is_not_null()
-    silent = pl.col("doc_id").is_first_distinct()
-    silent &= ~pl.col("doc_id").is_in(given.filter(is_said)["doc_id"].unique().implode())
+    silent = pl.col("doc_id").is_first_distinct() & ~is_said.any().over("doc_id")
     usual = pl.when(_HAS_VALUE).then(pl.lit("ok")).otherwise(pl.lit("missing"))
     said = {"path": pl.when(is_said).then("path"), "status": pl.coalesce(_STATUS, usual)}
     claims = given.filter(is_said | silent).with_columns(**said)

@@ -18,7 +18,7 @@ from formlab.benchmarks.corpus import batch_numbers, image_columns
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus
 from formlab.readers import Row, answers, counted, door
-from formlab.readers.answers import BARE, IMAGES, IN_JSON, OWN, UNREAD
+from formlab.readers.answers import IMAGES, IN_JSON, OWN, UNREAD
 from formlab.readers.sources import FRAME
 from formlab.readers.types import TYPES, FieldTypes, rule_text
 from formlab.readers.values import DOCUMENT, Stored, by_text, pieces
@@ -99,7 +99,6 @@ def corpora(
         flaws[_ODD] += inferred.odd.get(path, 0)
     types = FieldTypes(inferred.fields | declared.fields)
     all_types = {"types": msgspec.to_builtins(types.fields)}
-    usual = json.dumps(all_types, ensure_ascii=False)
     path, documents = source if isinstance(source, Path) else None, values.documents
     root, pages, texts = None, dict[str, list[str]](), dict[str, list[str]]()
     if images is not None:
@@ -126,9 +125,8 @@ def corpora(
         if text_files := () if row.get("context") else texts.get(row["doc_id"], ()):
             found = (files.read_text(root / name, encodings=_ENCODINGS) for name in text_files)
             row["context"] = files.storable("\n".join(found))
-        many = all_types | {"pages": of_row}
-        meta = json.dumps(many, ensure_ascii=False) if of_row[1:] else usual
-        return row | {"meta": files.storable(meta)}
+        meta = all_types | ({"pages": of_row} if of_row[1:] else {})
+        return row | {"meta": files.storable(json.dumps(meta, ensure_ascii=False))}
 
     for number in numbers.unique(maintain_order=True):
         rows = values.rows(number, values.lists)
@@ -150,7 +148,6 @@ def _records(
     values: pl.DataFrame, types: FieldTypes, declared: FieldTypes, flaws: Counter[str]
 ) -> pl.DataFrame:
     """The fields of documents with their kinds and rules, after a row for each page."""
-    values = pl.concat([values, BARE], how="diagonal")
     is_mended = pl.col("status") == "repaired"
     broken = values.filter(UNREAD | (is_mended & IN_JSON))
     for text, origin in broken.select("value", "origin").rows()[:1]:

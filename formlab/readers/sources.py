@@ -7,7 +7,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import chain, islice
@@ -31,7 +30,7 @@ _ABOVE, _CELLS = 20, 50_000_000  # Rows that a header is sought in; cells that a
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
 _BLANK = re.compile(rb'<c [^>]*\bt="e"|(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>')
 _BLANKS = "error cells (#N/A, #REF! …) and formulas without a saved value, read as blank"
-_TEXTS = msgspec.json.Decoder(list[dict[str, str]])
+_TEXTS = msgspec.json.Decoder(dict[str, str])
 _parsed = partial(files.parse_json, as_written=True)
 Rows = Iterator[tuple[int, Any]]  # Cells or a row by name, after the number of its first line.
 
@@ -176,22 +175,19 @@ def _lines(member: Member) -> Rows:
         # Only newlines end a line, as a value may hold U+2028 unescaped.
         stream.reconfigure(newline="\n")
         lines = (numbered for numbered in enumerate(stream, start=1) if not numbered[1].isspace())
-        for some in _some(lines):
-            numbers, texts = zip(*some, strict=True)
-            text, rows = f"[{','.join(texts)}]", []
-            with suppress(ValueError):
-                rows = _TEXTS.decode(text)
+        for number, line in lines:
+            try:
+                row = _TEXTS.decode(line)
+            except ValueError:
+                row = None
             # Texts have two quotation marks each: with more of them a name may be there twice.
-            if text.count('"') != 4 * sum(map(len, rows)):
-                rows = []
-                with suppress(ValueError, RecursionError):
-                    rows = files.AS_WRITTEN.decode(text)
-            if len(rows) == len(some):
-                yield from zip(numbers, rows, strict=True)
-                continue
-            for number, line in some:
-                # Its error names the line.
-                yield number, _parsed(line.rstrip(), where=member.where, first_line=number)
+            if row is None or line.count('"') != 4 * len(row):
+                try:
+                    row = files.AS_WRITTEN.decode(line)
+                except (ValueError, RecursionError):
+                    # Its error names the line.
+                    row = _parsed(line.rstrip(), where=member.where, first_line=number)
+            yield number, row
 
 
 def _of_documents(found: Sequence[Member], notes: Counter[str]) -> Iterator[Batch]:
@@ -239,7 +235,7 @@ def _of_value(value: Any, name: str, document: str, home: str = "") -> Iterator[
     elif len(value) > 1 and all(isinstance(of, str) and is_json(of) for of in value.values()):
         named = {key: {"/": text} for key, text in value.items()}
     if not all(isinstance(inner, dict) for inner in named.values()):
-        return iter([Batch([name], {}, {0: {"doc_id": document} | value}, True, home)])
+        return _batched(iter([(name, {"doc_id": document} | value)]), "", home, documents=True)
     rows = ((key, {"doc_id": key} | row) for key, row in named.items())
     return _batched(rows, f"{name}#/{below}", home, documents=True)
 

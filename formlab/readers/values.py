@@ -34,6 +34,8 @@ _ENOUGH = 200  # Values of a field that are read to infer its type.
 _SAID = ("confidence", "page", "box")
 # Writes a table to a file that is read again in a moment.
 store = partial(pl.DataFrame.write_parquet, compression="lz4", statistics=False, mkdir=True)
+# Columns that rows of values always have.
+BARE = pl.DataFrame(schema=dict.fromkeys(("status", "kind", "task"), pl.String))
 # The path of a value ("" for the text of a page), the value, and what is said of it.
 Leaf = tuple[str, Any, Row]
 
@@ -145,10 +147,8 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
             found.append(base | said)
     known = dict.fromkeys(chain(("doc_id", "path", "value"), beside, *found))
     columns = {name: [row.get(name) for row in found] for name in known}
-    values = as_frame(columns, _DTYPES | {"/at": pl.UInt32})
-    if plain.height:
-        values = pl.concat([plain, values], how="diagonal").sort("/at", maintain_order=True)
-    values = values.with_columns(pl.col("path").replace("", None))
+    values = pl.concat([plain, as_frame(columns, _DTYPES | {"/at": pl.UInt32})], how="diagonal")
+    values = values.sort("/at", maintain_order=True).with_columns(pl.col("path").replace("", None))
     return values.select(pl.exclude("origin", "/at"), "origin")
 
 
@@ -291,8 +291,7 @@ class Stored:
         for place in places["/batch"].unique().sort():
             rows = self.rows(place).drop_nulls("path")
             # What is read where it stands on the page has paths of its own.
-            if "kind" in self.none.columns:
-                rows = rows.filter(~pl.col("kind").is_in(["word", "line"]).fill_null(value=False))
+            rows = rows.filter(~pl.col("kind").is_in(["word", "line"]).fill_null(value=False))
             counts = rows.group_by("doc_id", "path").len().drop("doc_id")
             most = pl.concat([most, counts]).group_by("path").max()
         # A path is a list if it comes again, or has a first item and is itself no item.
@@ -307,7 +306,7 @@ class Stored:
     def rows(self, number: int, lists: Collection[str] = ()) -> pl.DataFrame:
         """The rows of a batch, those at the paths of `lists` as their items."""
         paths = sorted(self.folder.glob(f"{number}/*"))
-        parts = [self.none, *(pl.read_parquet(path, glob=False) for path in paths)]
+        parts = [self.none, *(pl.read_parquet(path, glob=False) for path in paths), BARE]
         item = pl.format("{}/{}", "path", pl.int_range(pl.len()).over("doc_id", "path"))
         path = pl.when(pl.col("path").is_in(sorted(lists))).then(item).otherwise("path")
         found = pl.concat(parts, how="diagonal")

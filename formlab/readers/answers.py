@@ -255,9 +255,9 @@ def file_names(document: str) -> tuple[str, str, str]:
     return name, last, re.sub("(?<![0-9])0+(?=[0-9])", "", plain)
 
 
-def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[str, str]:
+def moves(answered: Iterable[str], known: Iterable[str], notes: Counter[str]) -> dict[str, str]:
     """The paths of answers that stand for others of the gold; notes say what meets none."""
-    paths, given = {*known.drop_nulls()}, {*answered.drop_nulls()}
+    paths, given = {*known} - {None}, {*answered} - {None}
     fields, alike = {*map(values.pattern, paths)}, set[str]()
     # A value alone stands for the first item of a list, or has an object of its own.
     placed = by_key(paths, lambda path: [path, _ALONE.sub("", path)])

@@ -102,23 +102,23 @@ def corpora(
     path, documents = source if isinstance(source, Path) else None, values.documents
     root, pages, texts = None, dict[str, list[str]](), dict[str, list[str]]()
     if images is not None:
-        root, without = Path(images).resolve(), documents.filter(~pl.col("has_image"))
-        pages = find(root, without["doc_id"], flaws)
+        root = Path(images).resolve()
+        pages = find(root, documents["doc_id"], flaws)
         texts = find(root, documents["doc_id"], Counter(), (".txt",))
-    elif path and documents["has_image"].any():
+    elif path and "image" in values.none.columns:
         root = (path if path.is_dir() else path.parent).resolve()
     key = {"benchmark": OWN, "split": name or (door.stem(path.resolve()) if path else FRAME)}
     sources = answers.sources_of(path)
 
     def document(row: Row) -> Row:
         of_row = [row["image"]] if row.get("image") else pages.get(row["doc_id"], [])
-        if root is not None:
-            row |= {"image": next(iter(of_row), None)}
-            file = root / (row["image"] or "")
+        flaws["documents without an image"] += images is not None and not of_row
+        if root is not None and of_row:
+            row["image"], file = of_row[0], root / of_row[0]
             if "\0" in str(file) or not file.resolve().is_relative_to(root):
                 flaws["images outside of their folder"] += 1
                 row["image"] = None
-            elif of_row and not (file.suffix.lower() == ".pdf" and file.is_file()):
+            elif file.suffix.lower() != ".pdf" or not file.is_file():
                 # A PDF has a size for each page; what is not there keeps its name.
                 size = image_columns(root, file.resolve(), flaws)
                 row |= {side: row.get(side) or size.get(side) for side in ("width", "height")}
@@ -197,7 +197,6 @@ def find(
         copies += len(beside) < len(chosen) + len(alike[1:])
         pages[name] = list(map(str, reversed(beside.values())))
     flaws["documents with several files of one name: the first is read"] += copies
-    flaws["documents without an image"] += len(documents) - len(pages)
     return pages
 
 

@@ -269,13 +269,12 @@ class Stored:
             self.samples = samples(values, self.samples) if sampled else None
             if "system" in values.columns:
                 self.systems |= {*values["system"].drop_nulls()}
-            is_there = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(False)
-            counts = {"n": pl.count("path"), "has_image": is_there.any()}
-            documents.append(values.group_by("doc_id", maintain_order=True).agg(**counts))
-        every = pl.concat(documents).group_by("doc_id", maintain_order=True)
-        self.documents = every.agg(pl.col("n").sum(), pl.col("has_image").any())
+            counts = values.group_by("doc_id", maintain_order=True)
+            documents.append(counts.agg(n=pl.count("path")))
+        counts = pl.concat(documents).group_by("doc_id", maintain_order=True)
+        self.documents = counts.agg(pl.sum("n"))
 
-    def cut(self, places: pl.DataFrame) -> pl.Series:
+    def cut(self, places: pl.DataFrame) -> list[str]:
         """Move values to the `batch` of their documents, by their `name`; all their paths."""
         # A user's own columns may be called name and batch, and no column begins with a slash.
         places = places.select("doc_id", pl.col("name", "batch").name.prefix("/"))
@@ -287,21 +286,18 @@ class Stored:
             for (place,), part in parts.items():
                 store(part, self.folder / f"{place}" / f"{turn:06}.parquet")
             file.unlink()
-        most = pl.DataFrame(schema={"path": pl.String, "len": pl.UInt32})
+        most = Counter[str]()  # How often a path comes in one document.
         for place in places["/batch"].unique().sort():
             rows = self.rows(place).drop_nulls("path")
             # What is read where it stands on the page has paths of its own.
             rows = rows.filter(~pl.col("kind").is_in(["word", "line"]).fill_null(value=False))
-            counts = rows.group_by("doc_id", "path").len().drop("doc_id")
-            most = pl.concat([most, counts]).group_by("path").max()
+            counts = rows.group_by("doc_id", "path").len().group_by("path").agg(pl.max("len"))
+            most |= Counter(dict(counts.iter_rows()))
         # A path is a list if it comes again, or has a first item and is itself no item.
-        lists = most["path"].filter(most["path"].str.ends_with("/0")).str.strip_suffix("/0")
-        lists = lists.filter(~lists.str.contains("/[0-9]+$"))
-        twice = most.filter(pl.col("len") > 1)["path"]
-        self.lists = sorted({*twice} | ({*lists} & {*most["path"]}))
-        number = pl.when(pl.col("path").is_in(self.lists)).then(pl.int_ranges("len"))
-        paths = most.select("path", number=number).explode("number")
-        return paths.select(pl.coalesce(pl.format("{}/{}", "path", "number"), "path")).to_series()
+        lists = {path for path, count in most.items() if count > 1}
+        lists |= {p for p in most if f"{p}/0" in most and not re.search("/[0-9]+$", p)}
+        self.lists = sorted(lists)
+        return [f"{p}/{n}" if p in lists else p for p in most for n in range(most[p])]
 
     def rows(self, number: int, lists: Collection[str] = ()) -> pl.DataFrame:
         """The rows of a batch, those at the paths of `lists` as their items."""
@@ -333,11 +329,9 @@ def as_frame(columns: Mapping[str, Sequence[Any]], dtypes: Mapping[str, Any]) ->
     made = {}
     for name, cells in columns.items():
         dtype = dtypes.get(name, pl.String)
-        if dtype == pl.String and not {*map(type, cells)} <= {str, type(None)}:
-            cells = [*map(as_text, cells)]
         try:
-            column = pl.Series(cells, dtype=dtype, strict=False)
-        except UnicodeEncodeError:
-            column = pl.Series([*map(files.storable, cells)], dtype=dtype, strict=False)
+            column = pl.Series(cells, dtype=dtype, strict=dtype == pl.String)
+        except (TypeError, ValueError):  # Not all are texts, or one has half a pair.
+            column = pl.Series([files.storable(as_text(cell)) for cell in cells], dtype=dtype)
         made[files.storable(name)] = column
     return pl.DataFrame(made)

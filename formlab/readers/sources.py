@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,8 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
 def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False) -> Iterator[Batch]:
     """Objects as batches with the columns of the first one."""
     batch = names = None
-    for some in _some(rows):
+    # So few at a time that they are still near: this takes half the time.
+    for some in iter(lambda: list(islice(rows, min(_SOME, ROWS))), []):
         numbers, objects = zip(*some, strict=True)
         for number, row in some if {*map(type, objects)} != {dict} else ():
             if not isinstance(row, Mapping):
@@ -117,19 +118,14 @@ def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False)
         yield batch
 
 
-def _some(rows: Rows) -> Iterator[list[tuple[Any, Any]]]:
-    """So few at a time that they are still near: this takes half the time."""
-    return iter(lambda: list(islice(rows, min(_SOME, ROWS))), [])
-
-
 def _of_frame(frame: Any, place: str, home: str = "") -> Iterator[Batch]:
     if isinstance(frame, pl.LazyFrame | pl.DataFrame):
         # The shorter floats are read as they are written: 88.2, not 88.19999694824219.
-        frame, first = frame.lazy().with_columns(pl.col(pl.Float32).cast(pl.String).cast(float)), 1
+        frame = frame.lazy().with_columns(pl.col(pl.Float32).cast(pl.String).cast(float))
+        origins = (f"{place}{number}" for number in count(1))
         for part in frame.collect_batches(chunk_size=ROWS, maintain_order=True):
-            origins = [f"{place}{number}" for number in range(first, first + part.height)]
-            yield Batch(origins, part.to_dict(as_series=False), home=home)
-            first += part.height
+            columns = part.to_dict(as_series=False)
+            yield Batch(list(islice(origins, part.height)), columns, home=home)
         return
     if type(frame).__module__.partition(".")[0] == "pandas":
         if not frame.columns.is_unique:
@@ -347,9 +343,9 @@ def _workbook(member: Member, notes: Counter[str]) -> Rows:
                 continue
             notes[_BLANKS] += len(_BLANK.findall(data))
             # A cell far from the others is enough to fill memory.
-            cells, across = _CELL.findall(data), 0
-            for name in {name for name, _ in cells}:
-                across = max(across, reduce(lambda n, letter: n * 26 + letter - 64, name, 0))
+            cells = _CELL.findall(data)
+            last = max((name.rjust(3, b"@") for name, _ in cells), default=b"")
+            across = reduce(lambda n, letter: n * 26 + letter - 64, last, 0)
             if (down := max((int(row) for _, row in cells), default=0)) * across > _CELLS:
                 what = f"cells in {down} rows and {across} columns"
                 remedy = "delete the cells far from the table"
@@ -371,5 +367,4 @@ def _workbook(member: Member, notes: Counter[str]) -> Rows:
     for (top, left), (bottom, right) in merged:
         for cells in rows[top : bottom + 1]:
             cells[left : right + 1] = [rows[top][left]] * len(cells[left : right + 1])
-    numbered = enumerate(rows, start=1)
-    return ((n, cells) for n, cells in numbered if any(cell != "" for cell in cells))
+    return ((n, cells) for n, cells in enumerate(rows, 1) if any(cell != "" for cell in cells))

@@ -293,10 +293,9 @@ def moves(answered: Iterable[str], known: Iterable[str], notes: Counter[str]) ->
         met = {values.pattern(moved.get(path, path)) for path in given}
     notes["fields named alike but for case, spaces and punctuation"] += len(alike)
     # Where all answers are texts of pages, fields are searched there.
-    lacking, strange = fields - met, met - fields
-    sides = {"gold fields that no answer has": (lacking if met else set(), strange)}
-    sides |= {"answer fields that no gold has": (strange, lacking)}
-    for what, (own, others) in sides.items():
+    lacking, strange = fields - met if met else set(), met - fields
+    gold, answer = "gold fields that no answer has", "answer fields that no gold has"
+    for what, own, others in ((gold, lacking, strange), (answer, strange, lacking)):
         # With two of them and that of the others which is most like each.
         found = [] if len(own) < 3 else ["…"]
         for name in sorted(own)[1::-1]:

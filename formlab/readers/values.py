@@ -156,7 +156,9 @@ def _plain(batch: Batch, names: Mapping[str, str]) -> tuple[pl.DataFrame, list[i
     """The rows of plain texts alone as values, each with its place `at`; the places of others."""
     columns = {"origin": batch.origins}
     for name in ("doc_id", "path", "value"):
-        columns[name] = [c if type(c) in _PLAIN else None for c in batch.column(names.get(name))]
+        columns[name] = cells = batch.column(names.get(name))
+        if not {*map(type, cells)} <= _PLAIN:
+            columns[name] = [cell if type(cell) in _PLAIN else None for cell in cells]
     rows = as_frame(columns, {}).with_row_index("/at")
     path = by_text(rows["path"], lambda path: pointer(path) or "")
     rows = rows.with_columns(by_text(rows["doc_id"], str.strip), path)

@@ -25,8 +25,6 @@ from formlab.trees import unescape
 OWN = "own"  # The benchmark of a user's own forms.
 IMAGES, _OTHERS = map(tuple, door.NAMES["endings"].values())
 _ENDING = re.compile(rf"(?<=[^/])(?:{'|'.join(map(re.escape, IMAGES + _OTHERS))})$", re.IGNORECASE)
-# Columns that rows of values always have.
-BARE = pl.DataFrame(schema=dict.fromkeys(("status", "kind", "task"), pl.String))
 _ALONE = re.compile("^/0(?=/)|/(?:0|value)$")
 _FOLDED = re.compile(r"[^\w*]+|_+|(?<=[^/])[*]+")
 RENAMED = "documents named by their files, or alike but for punctuation and leading zeros"
@@ -130,7 +128,6 @@ def sources_of(path: Path | None) -> dict[str, str]:
 def _records(given: pl.DataFrame, corpus: Corpus, usual: str, notes: Counter[str]) -> pl.DataFrame:
     """Values at the gold's names as rows with tasks and status; `usual` is the task of others."""
     given = given.drop("system", "benchmark", "split", strict=False)
-    given = pl.concat([given, BARE], how="diagonal")
     twice = given.filter(_HAS_VALUE, ~pl.struct("doc_id", "path").is_first_distinct())
     for doc_id, field, origin in twice.select("doc_id", "path", "origin").rows()[:1]:
         what = f"two predictions for doc_id {doc_id!r}{f', path {field!r}' if field else ''}"
@@ -198,8 +195,7 @@ def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     status = pl.when(is_unread).then(pl.lit("bad_json")).otherwise(_STATUS)
     given = given.with_columns(status=status, value=pl.when(~is_unread).then("value"))
     is_said = _HAS_VALUE | _STATUS.is_not_null()
-    silent = pl.col("doc_id").is_first_distinct()
-    silent &= ~pl.col("doc_id").is_in(given.filter(is_said)["doc_id"].unique().implode())
+    silent = pl.col("doc_id").is_first_distinct() & ~is_said.any().over("doc_id")
     usual = pl.when(_HAS_VALUE).then(pl.lit("ok")).otherwise(pl.lit("missing"))
     said = {"path": pl.when(is_said).then("path"), "status": pl.coalesce(_STATUS, usual)}
     claims = given.filter(is_said | silent).with_columns(**said)
@@ -259,9 +255,9 @@ def file_names(document: str) -> tuple[str, str, str]:
     return name, last, re.sub("(?<![0-9])0+(?=[0-9])", "", plain)
 
 
-def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[str, str]:
+def moves(answered: Iterable[str], known: Iterable[str], notes: Counter[str]) -> dict[str, str]:
     """The paths of answers that stand for others of the gold; notes say what meets none."""
-    paths, given = {*known.drop_nulls()}, {*answered.drop_nulls()}
+    paths, given = {*known} - {None}, {*answered} - {None}
     fields, alike = {*map(values.pattern, paths)}, set[str]()
     # A value alone stands for the first item of a list, or has an object of its own.
     placed = by_key(paths, lambda path: [path, _ALONE.sub("", path)])
@@ -297,10 +293,9 @@ def moves(answered: pl.Series, known: pl.Series, notes: Counter[str]) -> dict[st
         met = {values.pattern(moved.get(path, path)) for path in given}
     notes["fields named alike but for case, spaces and punctuation"] += len(alike)
     # Where all answers are texts of pages, fields are searched there.
-    lacking, strange = fields - met, met - fields
-    sides = {"gold fields that no answer has": (lacking if met else set(), strange)}
-    sides |= {"answer fields that no gold has": (strange, lacking)}
-    for what, (own, others) in sides.items():
+    lacking, strange = fields - met if met else set(), met - fields
+    gold, answer = "gold fields that no answer has", "answer fields that no gold has"
+    for what, own, others in ((gold, lacking, strange), (answer, strange, lacking)):
         # With two of them and that of the others which is most like each.
         found = [] if len(own) < 3 else ["…"]
         for name in sorted(own)[1::-1]:

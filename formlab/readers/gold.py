@@ -18,7 +18,7 @@ from formlab.benchmarks.corpus import batch_numbers, image_columns
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus
 from formlab.readers import Row, answers, counted, door
-from formlab.readers.answers import BARE, IMAGES, IN_JSON, OWN, UNREAD
+from formlab.readers.answers import IMAGES, IN_JSON, OWN, UNREAD
 from formlab.readers.sources import FRAME
 from formlab.readers.types import TYPES, FieldTypes, rule_text
 from formlab.readers.values import DOCUMENT, Stored, by_text, pieces
@@ -99,36 +99,34 @@ def corpora(
         flaws[_ODD] += inferred.odd.get(path, 0)
     types = FieldTypes(inferred.fields | declared.fields)
     all_types = {"types": msgspec.to_builtins(types.fields)}
-    usual = json.dumps(all_types, ensure_ascii=False)
     path, documents = source if isinstance(source, Path) else None, values.documents
     root, pages, texts = None, dict[str, list[str]](), dict[str, list[str]]()
     if images is not None:
-        root, without = Path(images).resolve(), documents.filter(~pl.col("has_image"))
-        pages = find(root, without["doc_id"], flaws)
+        root = Path(images).resolve()
+        pages = find(root, documents["doc_id"], flaws)
         texts = find(root, documents["doc_id"], Counter(), (".txt",))
-    elif path and documents["has_image"].any():
+    elif path and "image" in values.none.columns:
         root = (path if path.is_dir() else path.parent).resolve()
     key = {"benchmark": OWN, "split": name or (door.stem(path.resolve()) if path else FRAME)}
     sources = answers.sources_of(path)
 
     def document(row: Row) -> Row:
         of_row = [row["image"]] if row.get("image") else pages.get(row["doc_id"], [])
-        if root is not None:
-            row |= {"image": next(iter(of_row), None)}
-            file = root / (row["image"] or "")
+        flaws["documents without an image"] += images is not None and not of_row
+        if root is not None and of_row:
+            row["image"], file = of_row[0], root / of_row[0]
             if "\0" in str(file) or not file.resolve().is_relative_to(root):
                 flaws["images outside of their folder"] += 1
                 row["image"] = None
-            elif of_row and not (file.suffix.lower() == ".pdf" and file.is_file()):
+            elif file.suffix.lower() != ".pdf" or not file.is_file():
                 # A PDF has a size for each page; what is not there keeps its name.
                 size = image_columns(root, file.resolve(), flaws)
                 row |= {side: row.get(side) or size.get(side) for side in ("width", "height")}
         if text_files := () if row.get("context") else texts.get(row["doc_id"], ()):
             found = (files.read_text(root / name, encodings=_ENCODINGS) for name in text_files)
             row["context"] = files.storable("\n".join(found))
-        many = all_types | {"pages": of_row}
-        meta = json.dumps(many, ensure_ascii=False) if of_row[1:] else usual
-        return row | {"meta": files.storable(meta)}
+        meta = all_types | ({"pages": of_row} if of_row[1:] else {})
+        return row | {"meta": files.storable(json.dumps(meta, ensure_ascii=False))}
 
     for number in numbers.unique(maintain_order=True):
         rows = values.rows(number, values.lists)
@@ -150,7 +148,6 @@ def _records(
     values: pl.DataFrame, types: FieldTypes, declared: FieldTypes, flaws: Counter[str]
 ) -> pl.DataFrame:
     """The fields of documents with their kinds and rules, after a row for each page."""
-    values = pl.concat([values, BARE], how="diagonal")
     is_mended = pl.col("status") == "repaired"
     broken = values.filter(UNREAD | (is_mended & IN_JSON))
     for text, origin in broken.select("value", "origin").rows()[:1]:
@@ -200,7 +197,6 @@ def find(
         copies += len(beside) < len(chosen) + len(alike[1:])
         pages[name] = list(map(str, reversed(beside.values())))
     flaws["documents with several files of one name: the first is read"] += copies
-    flaws["documents without an image"] += len(documents) - len(pages)
     return pages
 
 

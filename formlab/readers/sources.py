@@ -7,10 +7,9 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from itertools import chain, islice, zip_longest
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ _ABOVE, _CELLS = 20, 50_000_000  # Rows that a header is sought in; cells that a
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
 _BLANK = re.compile(rb'<c [^>]*\bt="e"|(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>')
 _BLANKS = "error cells (#N/A, #REF! …) and formulas without a saved value, read as blank"
-_TEXTS = msgspec.json.Decoder(list[dict[str, str]])
+_TEXTS = msgspec.json.Decoder(dict[str, str])
 _parsed = partial(files.parse_json, as_written=True)
 Rows = Iterator[tuple[int, Any]]  # Cells or a row by name, after the number of its first line.
 
@@ -97,19 +96,21 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
 def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False) -> Iterator[Batch]:
     """Objects as batches with the columns of the first one."""
     batch = names = None
-    for some in _some(rows):
-        for number, row in some:
-            if type(row) is not dict and not isinstance(row, Mapping):
+    # So few at a time that they are still near: this takes half the time.
+    for some in iter(lambda: list(islice(rows, min(_SOME, ROWS))), []):
+        numbers, objects = zip(*some, strict=True)
+        for number, row in some if {*map(type, objects)} != {dict} else ():
+            if not isinstance(row, Mapping):
                 what = f"values cannot be read from {type(row).__name__}"
                 remedy = 'an object each, such as {"doc_id": "1", "text": "…"}'
                 raise DataBroken(what, where=f"{home}{place}{number}", remedy=remedy)
-        names = tuple(some[0][1]) if names is None else names
+        names = tuple(objects[0]) if names is None else names
         batch = batch or Batch([], {name: [] for name in names}, {}, documents, home)
         for name, cells in batch.table.items():
-            cells += [row.get(name) for _, row in some]
-        numbered = enumerate(some, len(batch.origins))
-        batch.odd |= {at: row for at, (_, row) in numbered if tuple(row) != names}
-        batch.origins += [f"{place}{number}" for number, _ in some]
+            cells += [row.get(name) for row in objects]
+        numbered = enumerate(objects, len(batch.origins))
+        batch.odd |= {at: row for at, row in numbered if tuple(row) != names}
+        batch.origins += [f"{place}{number}" for number in numbers]
         if len(batch.origins) >= (_FILES if documents else ROWS):
             yield batch
             batch = None
@@ -117,19 +118,14 @@ def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False)
         yield batch
 
 
-def _some(rows: Rows) -> Iterator[list[tuple[Any, Any]]]:
-    """So few at a time that they are still near: this takes half the time."""
-    return iter(lambda: list(islice(rows, min(_SOME, ROWS))), [])
-
-
 def _of_frame(frame: Any, place: str, home: str = "") -> Iterator[Batch]:
     if isinstance(frame, pl.LazyFrame | pl.DataFrame):
         # The shorter floats are read as they are written: 88.2, not 88.19999694824219.
-        frame, first = frame.lazy().with_columns(pl.col(pl.Float32).cast(pl.String).cast(float)), 1
+        frame = frame.lazy().with_columns(pl.col(pl.Float32).cast(pl.String).cast(float))
+        origins = (f"{place}{number}" for number in count(1))
         for part in frame.collect_batches(chunk_size=ROWS, maintain_order=True):
-            origins = [f"{place}{number}" for number in range(first, first + part.height)]
-            yield Batch(origins, part.to_dict(as_series=False), home=home)
-            first += part.height
+            columns = part.to_dict(as_series=False)
+            yield Batch(list(islice(origins, part.height)), columns, home=home)
         return
     if type(frame).__module__.partition(".")[0] == "pandas":
         if not frame.columns.is_unique:
@@ -175,22 +171,19 @@ def _lines(member: Member) -> Rows:
         # Only newlines end a line, as a value may hold U+2028 unescaped.
         stream.reconfigure(newline="\n")
         lines = (numbered for numbered in enumerate(stream, start=1) if not numbered[1].isspace())
-        for some in _some(lines):
-            numbers, texts = zip(*some, strict=True)
-            text, rows = f"[{','.join(texts)}]", []
-            with suppress(ValueError):
-                rows = _TEXTS.decode(text)
+        for number, line in lines:
+            try:
+                row = _TEXTS.decode(line)
+            except ValueError:
+                row = None
             # Texts have two quotation marks each: with more of them a name may be there twice.
-            if text.count('"') != 4 * sum(map(len, rows)):
-                rows = []
-                with suppress(ValueError, RecursionError):
-                    rows = files.AS_WRITTEN.decode(text)
-            if len(rows) == len(some):
-                yield from zip(numbers, rows, strict=True)
-                continue
-            for number, line in some:
-                # Its error names the line.
-                yield number, _parsed(line.rstrip(), where=member.where, first_line=number)
+            if row is None or line.count('"') != 4 * len(row):
+                try:
+                    row = files.AS_WRITTEN.decode(line)
+                except (ValueError, RecursionError):
+                    # Its error names the line.
+                    row = _parsed(line.rstrip(), where=member.where, first_line=number)
+            yield number, row
 
 
 def _of_documents(found: Sequence[Member], notes: Counter[str]) -> Iterator[Batch]:
@@ -238,7 +231,7 @@ def _of_value(value: Any, name: str, document: str, home: str = "") -> Iterator[
     elif len(value) > 1 and all(isinstance(of, str) and is_json(of) for of in value.values()):
         named = {key: {"/": text} for key, text in value.items()}
     if not all(isinstance(inner, dict) for inner in named.values()):
-        return iter([Batch([name], {}, {0: {"doc_id": document} | value}, True, home)])
+        return _batched(iter([(name, {"doc_id": document} | value)]), "", home, documents=True)
     rows = ((key, {"doc_id": key} | row) for key, row in named.items())
     return _batched(rows, f"{name}#/{below}", home, documents=True)
 
@@ -288,32 +281,26 @@ def _tabled(numbered: Rows, place: str, home: str, notes: Counter[str]) -> Itera
         raise DataBroken(what, where=f"{where}{above[title][0]}", remedy=remedy)
     document = next((name for name in names if plain_name(name) in IDS), None)
 
-    def is_total(cells: Sequence[Any]) -> bool:
-        if len(cells) == width and "" not in cells:
+    def rows() -> Rows:
+        for number, cells in chain(above[title + 1 :], numbered):
+            if len(cells) != width:
+                if any(cell != "" for cell in cells[width:]):
+                    what = f"{len(cells)} cells, and {width} in the header"
+                    remedy = "name each column, and quote cells with a delimiter"
+                    raise DataBroken(what, where=f"{where}{number}", remedy=remedy)
+                notes["rows shorter than their header"] += len(cells) < width
+                cells = [*cells, *[""] * width]
+            row = dict(zip(names, cells, strict=False))
+            row.pop("", None)
             # One that is filled in all through may be a document of that name.
-            return False
-        row = {name: cell for name, cell in zip_longest(names, cells, fillvalue="") if name}
-        return "" in row.values() and plain_name(str(row.get(document))) in _TOTALS
+            if "" in row.values():
+                if plain_name(str(row.get(document))) in _TOTALS:
+                    notes["rows of totals, left out"] += 1
+                    continue
+                row = {name: None if cell == "" else cell for name, cell in row.items()}
+            yield number, row
 
-    batch = Batch([], {name: [] for name in names if name}, home=home)
-    for some in _some(chain(above[title + 1 :], numbered)):
-        for number, cells in some:
-            if any(cell != "" for cell in cells[width:]):
-                what = f"{len(cells)} cells, and {width} in the header"
-                remedy = "name each column, and quote cells with a delimiter"
-                raise DataBroken(what, where=f"{where}{number}", remedy=remedy)
-        notes["rows shorter than their header"] += sum(len(cells) < width for _, cells in some)
-        kept = [row for row in some if not is_total(row[1])]
-        notes["rows of totals, left out"] += len(some) - len(kept)
-        batch.origins += [f"{place}{number}" for number, _ in kept]
-        for name, *cells in zip_longest(names, *(cells for _, cells in kept), fillvalue=""):
-            if name:
-                batch.table[name] += [None if cell == "" else cell for cell in cells]
-        if len(batch.origins) >= ROWS:
-            yield batch
-            batch = Batch([], {name: [] for name in batch.table}, home=home)
-    if batch.origins:
-        yield batch
+    return _batched(rows(), place, home)
 
 
 def _delimited(member: Member) -> Rows:
@@ -356,9 +343,9 @@ def _workbook(member: Member, notes: Counter[str]) -> Rows:
                 continue
             notes[_BLANKS] += len(_BLANK.findall(data))
             # A cell far from the others is enough to fill memory.
-            cells, across = _CELL.findall(data), 0
-            for name in {name for name, _ in cells}:
-                across = max(across, reduce(lambda n, letter: n * 26 + letter - 64, name, 0))
+            cells = _CELL.findall(data)
+            last = max((name.rjust(3, b"@") for name, _ in cells), default=b"")
+            across = reduce(lambda n, letter: n * 26 + letter - 64, last, 0)
             if (down := max((int(row) for _, row in cells), default=0)) * across > _CELLS:
                 what = f"cells in {down} rows and {across} columns"
                 remedy = "delete the cells far from the table"
@@ -380,5 +367,4 @@ def _workbook(member: Member, notes: Counter[str]) -> Rows:
     for (top, left), (bottom, right) in merged:
         for cells in rows[top : bottom + 1]:
             cells[left : right + 1] = [rows[top][left]] * len(cells[left : right + 1])
-    numbered = enumerate(rows, start=1)
-    return ((n, cells) for n, cells in numbered if any(cell != "" for cell in cells))
+    return ((n, cells) for n, cells in enumerate(rows, 1) if any(cell != "" for cell in cells))

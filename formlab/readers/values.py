@@ -29,11 +29,13 @@ _COLUMNS, _KEYS = NAMES["columns"], {"path", "value"}
 _SURE = r"(.+?)[ _.-]?(?:confidence|conf|prob(?:ability)?)|(?:confidence|conf)[ _.-](.+)"
 _CONFIDENCE = re.compile(_SURE, re.IGNORECASE)
 # A text without any of these marks is a value as it stands.
-_MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool}
+_MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool, str}
 _ENOUGH = 200  # Values of a field that are read to infer its type.
 _SAID = ("confidence", "page", "box")
 # Writes a table to a file that is read again in a moment.
 store = partial(pl.DataFrame.write_parquet, compression="lz4", statistics=False, mkdir=True)
+# Columns that rows of values always have.
+BARE = pl.DataFrame(schema=dict.fromkeys(("status", "kind", "task"), pl.String))
 # The path of a value ("" for the text of a page), the value, and what is said of it.
 Leaf = tuple[str, Any, Row]
 
@@ -145,25 +147,19 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
             found.append(base | said)
     known = dict.fromkeys(chain(("doc_id", "path", "value"), beside, *found))
     columns = {name: [row.get(name) for row in found] for name in known}
-    values = as_frame(columns, _DTYPES | {"/at": pl.UInt32})
-    if plain.height:
-        values = pl.concat([plain, values], how="diagonal").sort("/at", maintain_order=True)
-    values = values.with_columns(pl.col("path").replace("", None))
+    values = pl.concat([plain, as_frame(columns, _DTYPES | {"/at": pl.UInt32})], how="diagonal")
+    values = values.sort("/at", maintain_order=True).with_columns(pl.col("path").replace("", None))
     return values.select(pl.exclude("origin", "/at"), "origin")
 
 
 def _plain(batch: Batch, names: Mapping[str, str]) -> tuple[pl.DataFrame, list[int]]:
     """The rows of plain texts alone as values, each with its place `at`; the places of others."""
-    texts = {"origin": pl.Series(batch.origins, dtype=pl.String)}
+    columns = {"origin": batch.origins}
     for name in ("doc_id", "path", "value"):
-        cells = batch.column(names.get(name))
-        try:
-            texts[name] = pl.Series(cells, dtype=pl.String)
-        except (TypeError, ValueError):
-            # Half of a surrogate pair is no text either, nor is a path.
-            cells = [c if type(c) is str and files.storable(c) == c else None for c in cells]
-            texts[name] = pl.Series(cells, dtype=pl.String)
-    rows = pl.DataFrame(texts).with_row_index("/at")
+        columns[name] = cells = batch.column(names.get(name))
+        if not {*map(type, cells)} <= _PLAIN:
+            columns[name] = [cell if type(cell) in _PLAIN else None for cell in cells]
+    rows = as_frame(columns, {}).with_row_index("/at")
     path = by_text(rows["path"], lambda path: pointer(path) or "")
     rows = rows.with_columns(by_text(rows["doc_id"], str.strip), path)
     is_plain = ~pl.col("value").str.contains(_MARKS.pattern) & (pl.col("doc_id") != "")
@@ -219,7 +215,7 @@ def _member(name: str) -> tuple[str, str | None]:
 def values_in(cell: Any, path: str) -> Iterator[Leaf]:
     """The values in a cell, each with what is said of it."""
     is_text = isinstance(cell, str)
-    if type(cell) in _PLAIN or (is_text and not _MARKS.search(cell)):
+    if not _MARKS.search(cell) if is_text else type(cell) in _PLAIN:
         yield path, cell, {}
         return
     if is_text and path:
@@ -273,13 +269,12 @@ class Stored:
             self.samples = samples(values, self.samples) if sampled else None
             if "system" in values.columns:
                 self.systems |= {*values["system"].drop_nulls()}
-            is_there = pl.col("image").is_not_null() if "image" in values.columns else pl.lit(False)
-            counts = {"n": pl.count("path"), "has_image": is_there.any()}
-            documents.append(values.group_by("doc_id", maintain_order=True).agg(**counts))
-        every = pl.concat(documents).group_by("doc_id", maintain_order=True)
-        self.documents = every.agg(pl.col("n").sum(), pl.col("has_image").any())
+            counts = values.group_by("doc_id", maintain_order=True)
+            documents.append(counts.agg(n=pl.count("path")))
+        counts = pl.concat(documents).group_by("doc_id", maintain_order=True)
+        self.documents = counts.agg(pl.sum("n"))
 
-    def cut(self, places: pl.DataFrame) -> pl.Series:
+    def cut(self, places: pl.DataFrame) -> list[str]:
         """Move values to the `batch` of their documents, by their `name`; all their paths."""
         # A user's own columns may be called name and batch, and no column begins with a slash.
         places = places.select("doc_id", pl.col("name", "batch").name.prefix("/"))
@@ -291,27 +286,23 @@ class Stored:
             for (place,), part in parts.items():
                 store(part, self.folder / f"{place}" / f"{turn:06}.parquet")
             file.unlink()
-        most = pl.DataFrame(schema={"path": pl.String, "len": pl.UInt32})
+        most = Counter[str]()  # How often a path comes in one document.
         for place in places["/batch"].unique().sort():
             rows = self.rows(place).drop_nulls("path")
             # What is read where it stands on the page has paths of its own.
-            if "kind" in self.none.columns:
-                rows = rows.filter(~pl.col("kind").is_in(["word", "line"]).fill_null(value=False))
-            counts = rows.group_by("doc_id", "path").len().drop("doc_id")
-            most = pl.concat([most, counts]).group_by("path").max()
+            rows = rows.filter(~pl.col("kind").is_in(["word", "line"]).fill_null(value=False))
+            counts = rows.group_by("doc_id", "path").len().group_by("path").agg(pl.max("len"))
+            most |= Counter(dict(counts.iter_rows()))
         # A path is a list if it comes again, or has a first item and is itself no item.
-        lists = most["path"].filter(most["path"].str.ends_with("/0")).str.strip_suffix("/0")
-        lists = lists.filter(~lists.str.contains("/[0-9]+$"))
-        twice = most.filter(pl.col("len") > 1)["path"]
-        self.lists = sorted({*twice} | ({*lists} & {*most["path"]}))
-        number = pl.when(pl.col("path").is_in(self.lists)).then(pl.int_ranges("len"))
-        paths = most.select("path", number=number).explode("number")
-        return paths.select(pl.coalesce(pl.format("{}/{}", "path", "number"), "path")).to_series()
+        lists = {path for path, count in most.items() if count > 1}
+        lists |= {p for p in most if f"{p}/0" in most and not re.search("/[0-9]+$", p)}
+        self.lists = sorted(lists)
+        return [f"{p}/{n}" if p in lists else p for p in most for n in range(most[p])]
 
     def rows(self, number: int, lists: Collection[str] = ()) -> pl.DataFrame:
         """The rows of a batch, those at the paths of `lists` as their items."""
         paths = sorted(self.folder.glob(f"{number}/*"))
-        parts = [self.none, *(pl.read_parquet(path, glob=False) for path in paths)]
+        parts = [self.none, *(pl.read_parquet(path, glob=False) for path in paths), BARE]
         item = pl.format("{}/{}", "path", pl.int_range(pl.len()).over("doc_id", "path"))
         path = pl.when(pl.col("path").is_in(sorted(lists))).then(item).otherwise("path")
         found = pl.concat(parts, how="diagonal")
@@ -338,11 +329,9 @@ def as_frame(columns: Mapping[str, Sequence[Any]], dtypes: Mapping[str, Any]) ->
     made = {}
     for name, cells in columns.items():
         dtype = dtypes.get(name, pl.String)
-        if dtype == pl.String and not {*map(type, cells)} <= {str, type(None)}:
-            cells = [*map(as_text, cells)]
         try:
-            column = pl.Series(cells, dtype=dtype, strict=False)
-        except UnicodeEncodeError:
-            column = pl.Series([*map(files.storable, cells)], dtype=dtype, strict=False)
+            column = pl.Series(cells, dtype=dtype, strict=dtype == pl.String)
+        except (TypeError, ValueError):  # Not all are texts, or one has half a pair.
+            column = pl.Series([files.storable(as_text(cell)) for cell in cells], dtype=dtype)
         made[files.storable(name)] = column
     return pl.DataFrame(made)

@@ -148,7 +148,7 @@ PAGES = [
     (["a.png", "a_1.png", "a_2.png", "x/b.png", "y/b.png", "c.png", "c.pdf", ".d.png"],
      ["a", "a_1", "b", "c", "d"],
      {"a": ["a.png", "a_2.png"], "a_1": ["a_1.png"], "b": ["x/b.png"], "c": ["c.png"]},
-     {COPIES: 2, "documents without an image": 1}),
+     {COPIES: 2}),
 ]  # fmt: skip
 
 

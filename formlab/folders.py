@@ -119,16 +119,18 @@ class Folder:
             self.finish(new)
         return Path(folder)
 
-    def write_part(self, folder: Path, number: int) -> None:
-        """Write the tables, and those of the members, as part `number` of a folder."""
+    def write_part(self, folder: Path, number: int) -> Scan:
+        """Write tables and those of members as part `number` of a folder; what scans the tables."""
+        name = f"{number:05}.parquet"
         for table in self.TABLES:
-            file, frame = file_of(folder, table, number), getattr(self, table)
+            file, frame = folder / table / name, getattr(self, table)
             # Columns are read faster than structs; nothing is looked up in scores by their range.
             frame = frame.unnest("settings", separator=".") if table == "scores" else frame
             files.write_parquet(file, frame, statistics=table != "scores")
         for member in self.MEMBERS:
             if (value := getattr(self, member)) is not None:
                 value.check().write_part(folder / member, number)
+        return partial(_scan, folder, name)
 
     def finish(self, folder: Path) -> None:
         """Write the manifest of the parts that are in `folder`, with all that is no table."""
@@ -176,9 +178,8 @@ class Folder:
         return new if scanned or len(scans) > 1 else dataclasses.replace(new).check()
 
 
-def file_of(folder: Path, table: str, number: int) -> Path:
-    """The file of a part of a table in a folder."""
-    return folder / table / f"{number:05}.parquet"
+def _scan(folder: Path, name: str, table: str) -> pl.LazyFrame:
+    return pl.scan_parquet(folder / table / name, glob=False)
 
 
 def _scanned(home: Path, saved: Mapping[str, tuple[str, int, str]], table: str) -> pl.LazyFrame:

@@ -81,7 +81,7 @@ def of_table(
 
 
 def in_parts(
-    read: Iterator[pl.DataFrame], source: Source, *parts: Any, strangers: int = 0
+    read: Iterator[pl.DataFrame] | values.Stored, source: Source, *parts: Any, strangers: int = 0
 ) -> Iterator[Predictions]:
     """The values of a source as predictions for a corpus; names, lists and tasks follow from all.
 
@@ -93,7 +93,8 @@ def in_parts(
     fields = corpus.scan("records").drop_nulls("path").filter(pl.col("task") != "layout")
     fields = fields.group_by("path", "task").len().collect(engine="streaming")
     with TemporaryDirectory(prefix="formlab-") as folder:
-        given = values.Stored(read, Path(folder))
+        is_stored = isinstance(read, values.Stored)
+        given = read if is_stored else values.Stored(read, Path(folder))
         renamed = renames(given.documents["doc_id"], places["doc_id"])
         named = given.documents.select("doc_id", name=pl.col("doc_id").replace(renamed))
         places = named.join(places.rename({"doc_id": "name"}), on="name", how="left")

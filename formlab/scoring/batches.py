@@ -3,7 +3,9 @@
 import hashlib
 import itertools
 from collections import ChainMap, Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,8 +15,8 @@ import polars as pl
 
 from formlab import files, readers
 from formlab.errors import DataBroken, UnknownName
-from formlab.folders import Corpus, Predictions, Scan, file_of
-from formlab.readers import answers
+from formlab.folders import Corpus, Predictions
+from formlab.readers import answers, values
 from formlab.readers.door import stem
 
 ALL, ANSWERED = "all", "answered"
@@ -29,13 +31,14 @@ def batches(
     predictions: Any,
     folder: Path,
     *,
+    given: Any,
     columns: Mapping[str, str],
     name: str | None,
     fallback: str | None,
 ) -> tuple[Corpus, Predictions]:
     """Gold, `first` and the `others`, and predictions in parts; the last may be of strangers.
 
-    Of several parts the gold is written where the evaluation in `folder` keeps it.
+    Of several the gold is written where the evaluation in `folder` has it. Of `given` see `_read`.
     """
     if is_one := len(first) == 1:
         corpus = replace(first[0])
@@ -49,7 +52,8 @@ def batches(
         # Some formats of answers are read beside all of the gold.
         found = readers.read_predictions(found, corpus, columns=columns)
     if not is_one:
-        corpus, found = _beside(corpus, found, places, columns, folder)
+        read = partial(_read, found, columns, given)
+        corpus, found = _beside(corpus, found, places, read, folder)
     elif callable(found):
         found = found(corpus, pl.lit(value=True))
     is_stem = is_path and not is_run and found.system == stem(predictions.resolve())
@@ -58,21 +62,11 @@ def batches(
     return corpus, found
 
 
-def _stored(part: Corpus | Predictions, folder: Path, number: int) -> Scan:
-    """Write a part of gold or predictions into a folder of these; what scans its tables."""
-    part.write_part(folder, number)
-    return partial(_scan, folder, number)
-
-
-def _scan(folder: Path, number: int, table: str) -> pl.LazyFrame:
-    return pl.scan_parquet(file_of(folder, table, number), glob=False)
-
-
 def _written(corpora: Iterable[Corpus], folder: Path) -> tuple[Corpus, pl.DataFrame]:
     """Corpora as one that is in files of `folder`, and the part of each document: doc_id, batch."""
     parts, places, scans = [], [], []
     for number, corpus in enumerate(corpora):
-        scans.append(_stored(corpus, folder, number))
+        scans.append(corpus.write_part(folder, number))
         places.append(corpus.documents.select("doc_id", batch=number))
         parts.append(corpus.with_scans([]))
     documents = pl.concat(places)
@@ -85,8 +79,26 @@ def _written(corpora: Iterable[Corpus], folder: Path) -> tuple[Corpus, pl.DataFr
     return parts[0].with_scans(scans, **whole), documents
 
 
+def stored(table: Path, columns: Any, folder: Path) -> tuple[values.Stored, Counter[str]] | None:
+    """The values of a table in files of `folder`, and what is odd in it; null if it is none."""
+    notes = Counter[str]()
+    if columns or readers.reader_of(table) is None:
+        return values.Stored(values.pieces(table, columns, notes), folder), notes
+    return None
+
+
+def _read(table: Any, columns: Any, given: Any, corpus: Corpus, *parts: Any, **how: Any) -> Any:
+    """The predictions in a table, whose values a process has stored if it was not killed."""
+    with suppress(BrokenExecutor):
+        if given:
+            read, notes = given.result()
+            source = readers.Source(table, corpus, columns, notes)
+            return answers.in_parts(read, source, *parts, **how)
+    return answers.of_table(table, corpus, *parts, columns=columns, **how)
+
+
 def _beside(
-    corpus: Corpus, found: Any, places: pl.DataFrame, columns: Mapping[str, str], folder: Path
+    corpus: Corpus, found: Any, places: pl.DataFrame, read: Callable[..., Any], folder: Path
 ) -> tuple[Corpus, Predictions]:
     """Corpus and predictions in its parts, with a last part for strangers, if there are any."""
     count, name = len(corpus._scans), pl.col("doc_id")
@@ -111,14 +123,13 @@ def _beside(
         made = itertools.starmap(found, parts())
     else:
         # Only one of them is in memory at a time.
-        one_by_one, how = (part for part, _ in parts()), {"columns": columns, "strangers": count}
-        made = answers.of_table(found, corpus, one_by_one, places, **how)
+        made = read(corpus, (part for part, _ in parts()), places, strangers=count)
     for number, part in enumerate(made):
         if number < count or any(getattr(part, table).height for table in part.TABLES):
-            scans.append(_stored(part, folder / "batches", number))
+            scans.append(part.write_part(folder / "batches", number))
         notes.update(part.notes)
     if len(scans) > count:
-        corpus = corpus.with_scans([*corpus._scans, _stored(none, folder / "corpus", count)])
+        corpus = corpus.with_scans([*corpus._scans, none.write_part(folder / "corpus", count)])
     return corpus, part.with_scans(scans, notes=dict(notes))
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -18,15 +18,15 @@ import polars as pl
 from formlab import benchmarks, tables
 from formlab.benchmarks.corpus import cut, none_read
 from formlab.errors import FormlabError, TableBroken, UnknownName
-from formlab.files import local
-from formlab.folders import Corpus, Evaluation, Folder, Predictions, file_of
+from formlab.files import is_file, local
+from formlab.folders import Corpus, Evaluation, Folder, Predictions
 from formlab.readers import is_run
 from formlab.readers.gold import corpora
 from formlab.readers.sources import columns_of
 from formlab.saving import replacing
-from formlab.scoring import across
+from formlab.scoring import across, batches
 from formlab.scoring.align import numbered, unscored
-from formlab.scoring.batches import ALL, answered, batches, decide, unmatched
+from formlab.scoring.batches import ALL
 from formlab.scoring.fields import READER, others
 from formlab.scoring.tasks import families
 from formlab.scoring.tasks._kit import Scoring, TaskScores, answer_scores
@@ -109,11 +109,18 @@ def evaluate(
                 given = {"images": images, "types": types, "columns": of_gold}
                 gold = corpora(gold, new / "batches" / "own", **given)
             named = {"columns": columns or {}, "name": name, "fallback": fallback}
-            first, here = list(islice(gold, 2)), not isinstance(workers, str)
-            is_spread = here and workers > 1 and len(first) > 1
-            # Processes start while the rest is read.
-            with processes(workers, know_batch) if is_spread else nullcontext() as pool:
-                both = batches(first, gold, predictions, new, **named)
+            here = not isinstance(workers, str)
+            with ExitStack() as running:
+                # Processes start while gold is read; one of them reads a large table of answers.
+                spread = partial(running.enter_context, processes(workers, know_batch))
+                is_large = isinstance(predictions, Path) and is_file(predictions)
+                is_large = is_large and predictions.stat().st_size > 2**22  # Longer than a start.
+                pool = spread() if here and workers > 1 and is_large else None
+                to_read = predictions, columns or {}, new / "batches" / "given"
+                given = pool and pool.submit(batches.stored, *to_read)
+                first = list(islice(gold, 2))
+                pool = pool or (spread() if here and workers > 1 and first[1:] else None)
+                both = batches.batches(first, gold, predictions, new, given=given, **named)
                 is_stored = out is not None or bool(both[0]._scans)
                 how = {"mode": mode, "reader": reader, "out": new if is_stored else None}
                 run = None if here and not first[1:] else partial(each, workers=workers, pool=pool)
@@ -152,8 +159,8 @@ def _scored(
     names = corpus.scan("documents").select("doc_id").collect()["doc_id"].to_list()
     if not names and corpus.unreadable:
         raise none_read(corpus.unreadable, corpus.root)
-    where, tried = f"{benchmark.name}:{corpus.split}", answered(predictions, corpus.split)
-    names, described, left_out = decide(names, tried, documents, where=where)
+    where, tried = f"{benchmark.name}:{corpus.split}", batches.answered(predictions, corpus.split)
+    names, described, left_out = batches.decide(names, tried, documents, where=where)
     chosen = None if described == ALL else frozenset(names)
     how = How(mode, documents=described, chosen=chosen, **how)
     # Facts of the whole are not sent along with every part.
@@ -162,11 +169,11 @@ def _scored(
     facts = _results("reading", partial(know_batch, how=how), jobs, run)
     wholes, strange = [whole for whole, _ in facts], [row for _, rows in facts for row in rows]
     if not any(whole and whole.answers.height for whole in wholes):
-        raise unmatched(corpus, predictions, strange, names)
+        raise batches.unmatched(corpus, predictions, strange, names)
     jobs = [job for job, whole in zip(jobs, wholes, strict=True) if whole]
-    for number in {*range(len(wholes))}.difference(number for number, _ in jobs):
-        for table in corpus.TABLES if how.out else ():
-            file_of(how.out / "corpus", table, number).unlink()
+    for number in [number for number, whole in enumerate(wholes) if how.out and not whole]:
+        for file in how.out.glob(f"corpus/*/{number:05}.parquet"):
+            file.unlink()
     score = partial(score_batch, whole=Whole.together(filter(None, wholes)), how=how)
     scored = _results("scoring", score, jobs, run)
     notes = Counter(predictions.notes) + Counter(left_out) + Counter({STRANGE: len(strange)})

@@ -211,7 +211,4 @@ def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, p
     """The predicted records for documents of the corpus, and those for others."""
     known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
     known &= pl.col("split") == corpus.split
-    records = predictions.records
-    is_known = records.select(known).to_series()
-    # Where all are known, no copy is made.
-    return (records if is_known.all() else records.filter(is_known)), records.filter(~is_known)
+    return predictions.records.filter(known), predictions.records.filter(~known)

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -109,8 +110,12 @@ def bleu_statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
         right = predicted
         # Most texts are read perfectly.
         if gold != pred:
-            orders = range(1, _ORDERS + 1)
-            right = [_shared(_ngrams(gold, order), _ngrams(pred, order)) for order in orders]
+            both = (
+                _shared(_ngrams(gold, order), _ngrams(pred, order))
+                for order in range(1, _ORDERS + 1)
+            )
+            # Without a word in common there is no pair of words in common.
+            right = [*takewhile(bool, both), *[0] * _ORDERS][:_ORDERS]
         rows.append((*right, *predicted, len(pred), len(gold)))
     return np.array(rows, dtype=float).reshape(-1, 2 * _ORDERS + 2)
 

@@ -41,6 +41,12 @@ def each(
     return ((job, function(job)) for job in jobs)
 
 
+def begun(pool: Any, function: Callable[..., R], *given: Any) -> Callable[[], R | None]:
+    """Begin a job in `pool`; what waits for its result, null if its process was killed."""
+    future, death = pool.submit(function, *given), futures.BrokenExecutor
+    return lambda: None if isinstance(future.exception(), death) else future.result()
+
+
 def threads(
     function: Callable[[J], R], jobs: Any, *, workers: int, name: str, ended: Any = None
 ) -> Iterator[tuple[J, R]]:

@@ -14,7 +14,7 @@ PACKAGE = Path(formlab.__file__).parent
 ROOMS = (
     "errors", "selection", "resources", "files", "registry",
     "pictures", "workers", "tables", "show",
-    "folders", "decisions", "text", "trees",
+    "folders", "decisions", "trees", "text",
     "browser", "benchmarks",
     "metrics", "systems", "readers", "scoring", "logs", "analysis", "testing",
     "charts", "gallery", "explore", "reports", "cli",

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -55,11 +56,6 @@ def option(names: str, text: str = "", kind: Any = None, default: Any = None, **
     return click.option(*names.split(), help=text, **more)
 
 
-def out(text: str, **settings: Any) -> Option:
-    """The option ``--out``."""
-    return option("--out", text, path, **settings)
-
-
 def pairs(texts: Iterable[str]) -> dict[str, str]:
     """The values of ``NAME=VALUE`` texts by name; `DataBroken` for a text of another shape."""
     split = [text.split("=", 1) for text in texts]
@@ -68,6 +64,7 @@ def pairs(texts: Iterable[str]) -> dict[str, str]:
     return dict(split)
 
 
+out = partial(option, "--out", kind=path)
 COUNT, FROM_ZERO = click.IntRange(min=1), click.IntRange(min=0)
 LISTED = click.Choice(["benchmarks", "systems", "metrics", "plugins"])
 GOLD = click.argument("gold", type=gold)
@@ -122,7 +119,7 @@ PLAN = (
 )
 
 
-def corpus_of(gold: str | Path, options: Mapping[str, Any]) -> formlab.folders.Corpus:
+def corpus_of(gold: str | Path, options: Mapping[str, Any]) -> "formlab.folders.Corpus":
     """The corpus that GOLD and its options name; files that cannot be read are said on stderr."""
     load, names = formlab.load, ("root", "split")
     if isinstance(gold, Path):

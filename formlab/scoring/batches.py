@@ -4,8 +4,6 @@ import hashlib
 import itertools
 from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import BrokenExecutor
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -89,11 +87,9 @@ def stored(table: Path, columns: Any, folder: Path) -> tuple[values.Stored, Coun
 
 def _read(table: Any, columns: Any, given: Any, corpus: Corpus, *parts: Any, **how: Any) -> Any:
     """The predictions in a table, whose values a process has stored if it was not killed."""
-    with suppress(BrokenExecutor):
-        if given:
-            read, notes = given.result()
-            source = readers.Source(table, corpus, columns, notes)
-            return answers.in_parts(read, source, *parts, **how)
+    if given and (made := given()):
+        source = readers.Source(table, corpus, columns, made[1])
+        return answers.in_parts(made[0], source, *parts, **how)
     return answers.of_table(table, corpus, *parts, columns=columns, **how)
 
 

@@ -33,7 +33,7 @@ from formlab.scoring.tasks._kit import Scoring, TaskScores, answer_scores
 from formlab.scoring.tasks.documents import own_scores
 from formlab.scoring.whole import Whole, by_corpus
 from formlab.show import progress
-from formlab.workers import LOST, each, processes
+from formlab.workers import LOST, begun, each, processes
 
 THRESHOLD = 0.8  # Similarity from which on the rung `fuzzy` of the ladder holds.
 STRANGE = "predicted documents that are not in the corpus"
@@ -117,7 +117,7 @@ def evaluate(
                 is_large = is_large and predictions.stat().st_size > 2**22  # Longer than a start.
                 pool = spread() if here and workers > 1 and is_large else None
                 to_read = predictions, columns or {}, new / "batches" / "given"
-                given = pool and pool.submit(batches.stored, *to_read)
+                given = pool and begun(pool, batches.stored, *to_read)
                 first = list(islice(gold, 2))
                 pool = pool or (spread() if here and workers > 1 and first[1:] else None)
                 both = batches.batches(first, gold, predictions, new, given=given, **named)

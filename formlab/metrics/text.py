@@ -76,10 +76,21 @@ def character_edits(
     return np.column_stack([edits, total]).astype(float)
 
 
+def _taken_apart(
+    golds: Sequence[str], preds: Sequence[str], words: Words
+) -> Iterator[tuple[list[str], list[str]]]:
+    """The words of both texts of each pair; those of equal texts, as most are, are one list."""
+    others = iter(words([pred for gold, pred in zip(golds, preds, strict=True) if gold != pred]))
+    for gold, pred, ours in zip(golds, preds, words(golds), strict=True):
+        yield ours, ours if gold == pred else next(others)
+
+
 def edits_of_words(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """Edits and words of each gold text, shape (n, 2); any white space parts words."""
-    pairs = zip(map(str.split, golds), map(str.split, preds), strict=True)
-    rows = [(Levenshtein.distance(gold, pred), len(gold)) for gold, pred in pairs]
+    pairs = _taken_apart(golds, preds, partial(map, str.split))
+    rows = [
+        (gold is not pred and Levenshtein.distance(gold, pred), len(gold)) for gold, pred in pairs
+    ]
     return np.array(rows, dtype=float).reshape(-1, 2)
 
 
@@ -87,7 +98,7 @@ def _rouge(
     golds: Sequence[str], preds: Sequence[str], *, words: Words, shared: Callable[..., int]
 ) -> np.ndarray:
     """Twice the words that both have, and the words of both, shape (n, 2)."""
-    pairs = zip(words(golds), words(preds), strict=True)
+    pairs = _taken_apart(golds, preds, words)
     rows = [(2 * shared(gold, pred), len(gold) + len(pred)) for gold, pred in pairs]
     return np.array(rows, dtype=float).reshape(-1, 2)
 
@@ -103,21 +114,18 @@ def _ngrams(words: list[str], order: int) -> Iterator[tuple[str, ...]]:
 
 def bleu_statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """N-gram statistics in words of mteval-v13a: right and predicted of order 1 to 4, lengths."""
-    rows = []
-    for gold, pred in zip(_mteval(golds), _mteval(preds), strict=True):
-        # n words have n - 1 pairs of words, and so on.
-        predicted = [max(len(pred) - shorter, 0) for shorter in range(_ORDERS)]
-        right = predicted
-        # Most texts are read perfectly.
-        if gold != pred:
-            both = (
-                _shared(_ngrams(gold, order), _ngrams(pred, order))
-                for order in range(1, _ORDERS + 1)
-            )
+    pairs = list(_taken_apart(golds, preds, _mteval))
+    sizes = np.array([(len(pred), len(gold)) for gold, pred in pairs], dtype=float).reshape(-1, 2)
+    # n words have n - 1 pairs of words, and so on.
+    predicted = np.maximum(sizes[:, :1] - np.arange(_ORDERS), 0)
+    right = predicted.copy()
+    for row, (gold, pred) in enumerate(pairs):
+        if gold is not pred:
+            orders = range(1, _ORDERS + 1)
+            both = (_shared(_ngrams(gold, order), _ngrams(pred, order)) for order in orders)
             # Without a word in common there is no pair of words in common.
-            right = [*takewhile(bool, both), *[0] * _ORDERS][:_ORDERS]
-        rows.append((*right, *predicted, len(pred), len(gold)))
-    return np.array(rows, dtype=float).reshape(-1, 2 * _ORDERS + 2)
+            right[row] = [*takewhile(bool, both), *[0] * _ORDERS][:_ORDERS]
+    return np.column_stack([right, predicted, sizes])
 
 
 def corpus_bleu(parts: np.ndarray, *, effective: bool = False) -> np.ndarray:

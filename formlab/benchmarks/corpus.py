@@ -74,9 +74,9 @@ class SplitReader:
             for document, rows in self.read(unit, found.flaws):
                 columns = rows if isinstance(rows, dict) else tables.columns_of(rows, usual)
                 count = len(next(iter(columns.values()), ()))
-                paths = [path for path in columns.get("path", ()) if path is not None]
-                if len({*paths}) < len(paths):
-                    twice = Counter(paths).most_common(1)[0][0]
+                paths = columns.get("path", ())
+                if len({*paths, None}) + paths.count(None) < len(paths) + 1:
+                    twice = Counter(filter(None, paths)).most_common(1)[0][0]
                     what = f"two values of {document['doc_id']} at one path: {twice}"
                     raise GoldInDoubt(what, where=file, remedy="keep one of them")
                 found.parts.append((document, columns | {"doc_id": [document["doc_id"]] * count}))

@@ -5,6 +5,7 @@ Layout: ``{training_data,testing_data}/{annotations/<id>.json,images/<id>.png}``
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import compress
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -53,8 +54,7 @@ def reader(split: str, root: Path) -> SplitReader:
 
     def read(file: Path, flaws: Counter[str]) -> Iterator[Part]:
         columns = columns_of(file, flaws)
-        pairs = zip(columns["kind"], columns["modality"], strict=True)
-        kinds = [kind for kind, modality in pairs if modality]
+        kinds = list(compress(columns["kind"], columns["modality"]))
         document = {"doc_id": file.stem, "n_fields": len(kinds), "n_kinds": len({*kinds})}
         yield document | image_columns(root, images / f"{file.stem}.png", flaws), columns
 
@@ -75,10 +75,11 @@ def columns_of(file: Path, flaws: Counter[str]) -> dict[str, Sequence[Any]]:
             item.box = box_of(item.box)
     for index, entity in enumerate(entities):
         entity.id = index if entity.id is None else entity.id
-    counts = Counter(entity.id for entity in entities)
-    if twice := ", ".join(str(number) for number, count in counts.items() if count > 1):
-        raise GoldInDoubt(f"entity ids given twice: {twice}", where=file)
     texts = {entity.id: entity.text.strip() for entity in entities}
+    if len(texts) < len(entities):
+        counts = Counter(entity.id for entity in entities).most_common()
+        twice = ", ".join(str(number) for number, count in counts if count > 1)
+        raise GoldInDoubt(f"entity ids given twice: {twice}", where=file)
     page = " ".join(filter(None, map(texts.get, sorted(texts))))
     rows: list[tuple] = [("text", None, "page", page, file.name, None, *_NO_BOX)]
     for entity in entities:
@@ -88,12 +89,13 @@ def columns_of(file: Path, flaws: Counter[str]) -> dict[str, Sequence[Any]]:
         for number, word in enumerate(entity.words):
             box, place = word.box or _NO_BOX, f"{path}/words/{number}"
             rows.append(("layout", place, "word", word.text, origin, None, *box))
-    boxes = [item.box for entity in entities for item in (entity, *entity.words)]
+    words = [word for entity in entities for word in entity.words]
+    boxes = [item.box for item in (*entities, *words) if item.box]
     flaws["entities without text"] += list(texts.values()).count("")
     flaws["entities with an unknown label"] += sum(e.label not in LABELS for e in entities)
-    flaws["words without text"] += sum(not w.text.strip() for e in entities for w in e.words)
-    flaws["boxes missing or malformed"] += boxes.count(None)
-    flaws["boxes without area"] += sum(b[0] >= b[2] or b[1] >= b[3] for b in boxes if b)
+    flaws["words without text"] += sum(not word.text.strip() for word in words)
+    flaws["boxes missing or malformed"] += len(entities) + len(words) - len(boxes)
+    flaws["boxes without area"] += sum(x0 >= x1 or y0 >= y1 for x0, y0, x1, y1 in boxes)
     # Both ends of a link list it; it is one link.
     mentions = Counter(link for entity in entities for link in entity.linking)
     blank = {number for number, text in texts.items() if not text}

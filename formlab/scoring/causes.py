@@ -99,12 +99,14 @@ def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
         *("row", "doc_id", "path", "kind", "gold", "pred", "accepted", "readings", *BOX, "usable"),
         step=pl.when("wrong").then(_step(right)),
         place=place(),
-        # An index may number the rows of a table, or fields that have nothing in common.
-        is_row=(place() != pl.col("path"))
-        & (pl.col("kind").n_unique().over("doc_id", place()) < 2),
         inside=pl.all_horizontal(*low, *high).fill_null(False),
     )
-    return table.with_columns(own=folded(table["gold"]), said=folded(table["pred"]))
+    # An index may number the rows of a table, or fields that have nothing in common.
+    is_alike = pl.col("kind").n_unique().over("doc_id", "place") < 2
+    own, odd = folded(table["gold"]), table["gold"].ne_missing(table["pred"]).arg_true()
+    said = own.clone().scatter(odd, folded(table["pred"].gather(odd)))
+    is_row = (pl.col("place") != pl.col("path")) & is_alike
+    return table.with_columns(own=own, said=said, is_row=is_row)
 
 
 def _step(right: pl.Expr) -> pl.Expr:

@@ -18,8 +18,7 @@ from formlab.folders import Corpus, Predictions
 from formlab.readers.door import NAMES
 from formlab.registry import Registry
 
-__all__ = ["READERS", "Reader", "Row", "Source", "is_run", "read_predictions", "reader_of"]
-__all__ += ["splits"]
+__all__ = ["READERS", "Reader", "Source", "is_run", "read_predictions", "reader_of", "splits"]
 
 # Cells by name. `role` is gold, answer, call or figure; gold and an answer have the columns of
 # records, a call those of responses, a figure `scorer`, `kind`, `score` and `n`. The scores of a

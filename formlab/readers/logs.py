@@ -61,7 +61,7 @@ def open_logs(
     is_name = isinstance(benchmark, str)
     corpus = benchmarks.load(benchmark, root=root, split=split) if is_name else benchmark
     origin = Source(Path(sources.FRAME), corpus, columns or {})
-    runs = samples.runs_of(log_rows(source, origin), origin)
+    runs = [*samples.runs_of(log_rows(source, origin), origin)]
     if is_name and not split:
         # The split that the first run fits best: the usual one, if all of the run is of it.
         least, usual = _matched(runs[0], corpus)["at"].null_count(), corpus
@@ -152,8 +152,8 @@ def _joined(run: Source, corpus: Corpus, *, is_all: bool) -> Corpus:
     if known.is_empty():
         return corpus  # Scoring says that nothing meets.
     # A whole document goes with its fields.
-    whole = known.select("doc_id", pl.lit(None, pl.String).alias("path"), "at")
-    found = pl.concat([known, whole], how="diagonal").unique(_KEY, keep="first")
+    found = [known, known.select("doc_id", "at")]
+    found = pl.concat(found, how="diagonal").unique(_KEY, keep="first")
     for role, rows in run.rows.items():
         rows = rows.join(found, on=_KEY, nulls_equal=True, maintain_order="left")
         run.rows[role] = rows.with_columns(doc_id="at", path="at_path").drop("at", "at_path")
@@ -216,14 +216,12 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
     is_rate = scorer in metrics.METRICS and metrics.get(scorer).direction != "up"
     # Of samples that all failed nothing was asked for that could be scored.
     count = units.height or join_report(evaluation)["failed"]
+    scored = units.drop_nulls("log_score")
     log_figures = [("log", scorer, "log_score", float(is_rate))] if scorer else []
     for by, name, column, blank in (*log_figures, ("formlab", measure, "formlab", 0.0)):
-        if scorer:
-            scored = units.drop_nulls("log_score")
-            rows.append((by, name, "scored", scored[column].mean(), scored.height))
-        if count:
-            value = units[column].fill_null(blank).mean() if units.height else blank
-            rows.append((by, name, "all", value, count))
+        rows += [(by, name, "scored", scored[column].mean(), scored.height)] if scorer else []
+        value = units[column].fill_null(blank).mean() if units.height else blank
+        rows += [(by, name, "all", value, count)] if count else []
     schema = ["by", "measure", "over", ("value", pl.Float64), ("n", pl.Int64)]
     return pl.DataFrame(rows, schema, orient="row", strict=False)
 
@@ -274,12 +272,9 @@ def _units(evaluation: Evaluation) -> tuple[pl.DataFrame, Row]:
     whole = evaluation.documents.select("doc_id", "^log_document_(status|score)$")
     whole = whole.rename(named, strict=False).drop_nulls("status")
     # By the metric of the scorer's name, else by the share of right fields.
-    same = (pl.col("metric") == scorer) & pl.col("path").is_null() & pl.col("slice_by").is_null()
-    figures = evaluation.scan("scores").filter(same).select("doc_id", formlab="value").collect()
+    same = tables.only(evaluation.scan("scores"), metric=scorer, path=None, slice_by=None)
+    figures = same.select("doc_id", formlab="value").collect()
     figures = (figures if figures.height else asked).group_by("doc_id").agg(pl.mean("formlab"))
     whole = whole.join(figures, on="doc_id", how="left", maintain_order="left")
     others = asked.join(whole, on="doc_id", how="anti").filter(pl.col("log_score").count() > 0)
     return pl.concat([whole, others, asked.clear()], how="diagonal_relaxed"), log
-
-
-tables.door(globals(), __all__)

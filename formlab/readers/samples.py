@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -30,7 +30,7 @@ NAMES, _ROLES = door.NAMES["log"], door.NAMES["roles"]
 _FAILURE = "Failed to obtain answer"  # What VLMEvalKit writes where there was none.
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
 _ROWS = 10_000  # Rows that are in memory at once, each perhaps of many values.
-_FEW = pl.col("^(system|origin)$")  # A million times the same.
+_FEW = pl.col("^(role|system|origin)$")  # A million times the same.
 _DTYPES = tables.DOCUMENTS | tables.RESPONSES | tables.RECORDS
 _DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
 
@@ -68,15 +68,21 @@ class Sample:
             accepted = [files.storable(text) for text in texts if text is not None]
             columns |= {"accepted": accepted} if accepted[1:] else {}
             gold = tuple((place, text) for text in accepted[:1])
-        golds = self._values(gold, form)
+        base = "" if self.path == ANSWER else self.path
+        golds = gold if form is None else [*fields(answers.form_in(form), base)]
         status, answer = self.status, self.answer
         if isinstance(answer, str) and answer and status in USABLE:
             parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
             answer = parsed.value if place is None else answers.answer_in(parsed.value)
             status = parsed.status if parsed.changes or parsed.status not in USABLE else status
         # A null names no value; what failed has failed at each field that was asked for.
-        claims = self._values(answer, form) if status in USABLE else ()
-        if not (claims := [claim for claim in claims if claim[1] is not None]):
+        if form is None:
+            claims = answer if isinstance(answer, tuple) else [(self.path, as_text(answer))]
+        else:
+            is_form = isinstance(answer, Mapping | list)
+            claims = fields(answers.form_in(answer), base) if is_form else ()
+        claims = [said for said in claims if status in USABLE and said[1] is not None]
+        if not claims:
             status = "missing" if status in USABLE else status
             asked = [self.path] if form is None else [path for path, _ in golds]
             claims = [(path, None) for path in asked]
@@ -93,13 +99,6 @@ class Sample:
                 paths, texts = map(list, zip(*values, strict=True))
                 yield said | run | {"role": role, "path": paths, "value": texts}
         yield call | run | (scores | {"log_status": self.status} if place is None else {})
-
-    def _values(self, value: Any, form: Any) -> Sequence[tuple[str | None, str | None]]:
-        """The value that it is, or those of a form, as texts at their paths."""
-        if form is None:
-            return value if isinstance(value, tuple) else [(self.path, as_text(value))]
-        base = "" if self.path == ANSWER else self.path
-        return [*fields(answers.form_in(value), base)] if isinstance(value, Mapping | list) else []
 
 
 def sample_rows(
@@ -155,7 +154,7 @@ def reading(source: Source, origin: object, note: str = JOINED["unreadable"]) ->
         source.notes[note] += 1
 
 
-def runs_of(rows: Iterable[Row], source: Source) -> list[Source]:
+def runs_of(rows: Iterable[Row], source: Source) -> Iterator[Source]:
     """The runs of a log, one for each system and epoch; figures are of each of them."""
     rows, parts = iter(rows), {r: [_frame([dict.fromkeys(of)])[:0]] for r, of in _ROLES.items()}
     while some := list(islice(rows, _ROWS)):
@@ -174,7 +173,7 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Source]:
     # The first scorer is the one that the headline is of.
     scorer = next((name for name in (*headline["scorer"], *scorers) if name in scorers), None)
     log = {"name": stem, "headline": headline.to_dicts(), "scorer": scorer} | source.log
-    others, runs = pl.exclude("system", "epoch", "split"), []
+    others = pl.exclude("role", "system", "epoch", "split")
     for system, epoch in keys:
         # Gold and figures that do not say theirs are of every run.
         is_of = (pl.col("system") == system) & (pl.col("epoch") == epoch)
@@ -182,14 +181,12 @@ def runs_of(rows: Iterable[Row], source: Source) -> list[Source]:
         of_run = {role: rows.filter(is_of).select(others) for role, rows in by.items()}
         is_one = sum(system == other for other, _ in keys) == 1
         said = {"name": system if is_one else f"{system}, epoch {epoch}", "log": log}
-        runs.append(replace(source, notes=Counter(source.notes), rows=of_run, **said))
-    return runs
+        yield replace(source, notes=Counter(source.notes), rows=of_run, **said)
 
 
 def _frame(rows: list[Row]) -> pl.DataFrame:
     """Rows that may leave columns out, with the dtypes of tables; one for each of their values."""
     columns = tables.columns_of(rows, {})
-    columns.pop("role", None)
     scores = dict.fromkeys((name for name in columns if name.startswith(SCORE)), pl.Float64)
     values = {n: columns.pop(n, [None] * len(rows)) for n in ("path", "value")}
     values = {n: [c if type(c) is list else [c] for c in cells] for n, cells in values.items()}
@@ -252,10 +249,10 @@ def of_cells(row: Row, named: Mapping[str, str], doc_id: str | None = None) -> S
         status = "api_error" if error and answer is None else "ok"
     path = pointer(as_text(cell["path"])) if "path" in named else ANSWER
     answer = answer if isinstance(answer, dict) else as_text(answer)
-    run = {"system": as_text(cell["system"]), "epoch": int(number(cell["epoch"]) or 1)}
     scores = {named["score"]: cell["score"]} if "score" in named else {}
     others = {name: row[name] for name in row if name not in named.values()}
-    given = run | {"scores": scores, "call": {"error": error}, "columns": others}
+    given = {"call": {"error": error}, "scores": scores, "columns": others}
+    given |= {"system": as_text(cell["system"]), "epoch": int(number(cell["epoch"]) or 1)}
     doc_id = as_text(cell["doc_id"]) or doc_id
     return Sample(doc_id, path, gold=cell["gold"], answer=answer, status=status, **given)
 

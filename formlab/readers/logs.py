@@ -110,9 +110,7 @@ def evaluation(
         if not gold:
             values, place = run.rows.pop("gold"), Path(folder, "gold")
             if values.is_empty():
-                remedy = (
-                    "formlab score BENCHMARK --predictions LOG; if it is gold, --predictions FILE"
-                )
+                remedy = "formlab score BENCHMARK --predictions LOG, or GOLD --predictions FILE"
                 raise DataBroken("the log has answers alone", where=run.path, remedy=remedy)
             moved = answers.moves(given["path"], values["path"], run.notes)
             run.rows["answer"] = answers.with_paths(given, moved)

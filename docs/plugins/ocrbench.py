@@ -19,9 +19,9 @@ def read(source):
     source.files.append(source.path)
     listed = door.decoded(door.Member.of(source.path).read(), list[dict], source.path)
     entries = [(f"{source.path.name}#/{number}", entry) for number, entry in enumerate(listed)]
-    system = door.stem(source.path)
+    source.name = door.stem(source.path)
     # A sample that cannot be read is counted, and the others are read.
-    yield from samples.sample_rows(source, "ocrbench", entries, sample_of, system=system)
+    yield from samples.sample_rows(source, "ocrbench", entries, sample_of)
     source.notes["samples without a score"] += sum(entry.get("score") is None for entry in listed)
     scores = defaultdict(list)
     for entry in listed:

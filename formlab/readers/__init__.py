@@ -1,7 +1,5 @@
 """What people bring: gold, answers, logs and tables, each read as rows of one kind."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import os
@@ -10,25 +8,23 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
+from formlab.folders import Corpus, Predictions
 from formlab.readers.door import NAMES
 from formlab.registry import Registry
 
-if TYPE_CHECKING:
-    from formlab.folders import Corpus, Predictions
-
-__all__ = ["READERS", "Reader", "Row", "Source", "is_run", "read_predictions", "reader_of"]
-__all__ += ["splits"]
+__all__ = ["READERS", "Reader", "Source", "is_run", "read_predictions", "reader_of", "splits"]
 
 # Cells by name. `role` is gold, answer, call or figure; gold and an answer have the columns of
 # records, a call those of responses, a figure `scorer`, `kind`, `score` and `n`. The scores of a
 # log are `log_by_<scorer>` of answers and calls. Of several values `path` and `value` are lists.
 Row = dict[str, Any]
+Columns = Mapping[str, str] | None  # What a table calls the columns that formlab knows.
 # What reading runs into where a file is not laid out as it should be.
 ODD = (ArithmeticError, AttributeError, FormlabError, LookupError, RuntimeError, TypeError)
 ODD += (ValueError, csv.Error)
@@ -125,11 +121,7 @@ def splits(path: str | Path) -> list[str]:
 
 
 def read_predictions(
-    source: Any,
-    corpus: Corpus,
-    *,
-    name: str | None = None,
-    columns: Mapping[str, str] | None = None,
+    source: Any, corpus: Corpus, *, name: str | None = None, columns: Columns = None
 ) -> Predictions:
     """Answers to a corpus, whether its user's own or a benchmark, in whatever they are kept.
 

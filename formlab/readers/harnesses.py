@@ -50,8 +50,8 @@ def inspect(source: Source) -> Iterator[Row]:
         for name, metric in (score.get("metrics") or {}).items()
     )
     split = at(asked, "dataset", "name") or asked.get("task") or "log"
-    given = {"planned": at(asked, "dataset", "sample_ids") or (), "system": asked.get("model")}
-    yield from sample_rows(source, split, entries, inspect_sample, figures, **given)
+    source.name, planned = asked.get("model"), at(asked, "dataset", "sample_ids") or ()
+    yield from sample_rows(source, split, entries, inspect_sample, figures, planned)
 
 
 def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
@@ -117,8 +117,8 @@ def lmms_eval(source: Source) -> Iterator[Row]:
         for name, value in (at(results, "results", task) or {}).items()
         if isinstance(value, int | float) and not name.partition(",")[0].endswith("_stderr")
     )
-    system = str(results.get("model_name") or source.path.resolve().parent.name)
-    return sample_rows(source, task, lines, sample_of, figures, system=system)
+    source.name = str(results.get("model_name") or source.path.resolve().parent.name)
+    return sample_rows(source, task, lines, sample_of, figures)
 
 
 def _first(value: Any) -> Any:
@@ -136,7 +136,7 @@ def _accepted(gold: Any) -> Any:
 def vlmevalkit(source: Source) -> Iterator[Row]:
     """VLMEvalKit's workbook, TSV or JSON"""
     path, stem, named = source.path, door.stem(source.path), _NAMES["vlmevalkit"]
-    model, _, dataset = stem.rpartition("_")
+    source.name, _, dataset = stem.rpartition("_")
     beside = (path.with_name(f"{stem}_{end}.csv") for end in ("acc", "score"))
     source.files += [path, *(found := [file for file in beside if file.is_file()])]
 
@@ -150,7 +150,7 @@ def vlmevalkit(source: Source) -> Iterator[Row]:
     cells = ((f, *cell) for f in found for _, row in sources.items(f) for cell in row.items())
     stated = ((file.stem.rpartition("_")[2], n, v) for file, n, v in cells if number(v) is not None)
     rows, figures = sources.items(path, source.notes), (figure(*of) for of in stated)
-    return sample_rows(source, dataset, rows, sample_of, figures, system=model)
+    return sample_rows(source, dataset, rows, sample_of, figures)
 
 
 def stickler(source: Source) -> Iterator[Row]:
@@ -178,8 +178,8 @@ def stickler(source: Source) -> Iterator[Row]:
     metrics = samples.beside(source, found[0]) if len(found) == 1 else {}
     stated, known = metrics.get("overall_metrics") or {}, _NAMES["stickler"]["figures"]
     figures = (figure("stickler", n, stated[n]) for n in known if n in stated)
-    lines, name = samples.json_lines(source, source.path), door.stem(source.path)
-    return sample_rows(source, name, lines, samples_of, figures, system="stickler")
+    lines, source.name = samples.json_lines(source, source.path), "stickler"
+    return sample_rows(source, None, lines, samples_of, figures)
 
 
 def omniai(source: Source) -> Iterator[Row]:
@@ -187,7 +187,8 @@ def omniai(source: Source) -> Iterator[Row]:
     (file,) = _files(source.path, "results.json")
 
     def values(text: Any, form: Any) -> tuple[Any, ...]:
-        return (None, as_text(text)), *samples.fields(samples.as_object(form) or {})
+        form = answers.stated(form) if isinstance(form, str) else form
+        return (None, as_text(text)), *(samples.fields(form) if isinstance(form, dict) else ())
 
     def sample_of(entry: Row, origin: str) -> Sample:
         url, error = entry.get("fileUrl") or "", entry.get("error")

@@ -1,8 +1,7 @@
 """Logs of other harnesses, and any table with a row per sample, as evaluations."""
 
 import dataclasses
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ import polars as pl
 from formlab import benchmarks, files, metrics, readers, tables
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.readers import Row, Source, answers, counted, samples, sources
+from formlab.readers import Columns, Row, Source, answers, counted, samples, sources
 from formlab.readers.gold import corpora
 from formlab.scoring.causes import STAGE_OF
 from formlab.scoring.evaluate import evaluate
@@ -24,7 +23,6 @@ __all__ = ["differences", "headlines", "join_report", "open_log", "open_logs"]
 _CLOSE = 0.005  # Two figures of a document that differ by more than rounding.
 _KEY = ["doc_id", "path"]
 _CASE = ("doc_id", "path", "gold", "pred", "status", "log_score", "formlab")
-Columns = Mapping[str, str] | None
 
 
 def open_log(
@@ -63,7 +61,7 @@ def open_logs(
     is_name = isinstance(benchmark, str)
     corpus = benchmarks.load(benchmark, root=root, split=split) if is_name else benchmark
     origin = Source(Path(sources.FRAME), corpus, columns or {})
-    runs = samples.runs_of(log_rows(source, origin), origin)
+    runs = [*samples.runs_of(log_rows(source, origin), origin)]
     if is_name and not split:
         # The split that the first run fits best: the usual one, if all of the run is of it.
         least, usual = _matched(runs[0], corpus)["at"].null_count(), corpus
@@ -80,20 +78,13 @@ def open_logs(
 
 def log_rows(source: Any, origin: Source) -> Iterator[Row]:
     """The rows of a log or of a table with a row per sample; `origin` says what was read."""
-    title, read = "a table with a row per sample", partial(samples.of_table, source)
-    reader = readers.Reader("table", title, is_table, read)
+    title, known = "a table with a row per sample", None
     if isinstance(source, str | Path):
-        origin.path = path = files.local(source)
-        known = None if origin.columns else readers.reader_of(path, origin.corpus)
-        is_named = origin.columns or not os.path.exists(path)  # Reading says that nothing is there.
-        if not (known or is_named or is_table(path)):
-            remedy = "with --predictions FILE if this is gold; --columns doc_id=id,gold=target,"
-            remedy += "value=output if it is a log; or one of: "
-            remedy += "; ".join(reader.title for reader in readers.READERS.values())
-            raise DataBroken("no known format of logs", where=path, remedy=remedy)
-        origin.files += [] if known else [path]
-        reader = known or reader
-    yield from reader.rows(origin)
+        origin.path = files.local(source)
+        known = None if origin.columns else readers.reader_of(origin.path, origin.corpus)
+        origin.files += [] if known else [origin.path]
+    table = readers.Reader("table", title, is_table, partial(samples.of_table, source))
+    yield from (known or table).rows(origin)
 
 
 def is_table(path: Path) -> bool:
@@ -119,9 +110,8 @@ def evaluation(
         if not gold:
             values, place = run.rows.pop("gold"), Path(folder, "gold")
             if values.is_empty():
-                remedy = "formlab score BENCHMARK --predictions LOG"
-                where = ", ".join(run.hashes) or None
-                raise DataBroken("the log has answers alone", where=where, remedy=remedy)
+                remedy = "formlab score BENCHMARK --predictions LOG, or GOLD --predictions FILE"
+                raise DataBroken("the log has answers alone", where=run.path, remedy=remedy)
             moved = answers.moves(given["path"], values["path"], run.notes)
             run.rows["answer"] = answers.with_paths(given, moved)
             # Named, so that no column of the log's own is taken for another.
@@ -147,8 +137,8 @@ def _matched(run: Source, corpus: Corpus) -> pl.DataFrame:
     behind = asked.with_columns(at=name, at_path=field).drop_nulls("at_path")
     known = [corpus.records.select(_KEY), corpus.documents.select("doc_id")]
     known = pl.concat(known, how="diagonal").select(at="doc_id", at_path="path")
-    places = {"on": ["at", "at_path"], "how": "semi", "nulls_equal": True}
-    found = pl.concat([frame.join(known, **places) for frame in (named, behind)])
+    places = {"on": ["at", "at_path"], "nulls_equal": True, "maintain_order": "left"}
+    found = pl.concat([named, behind]).join(known, how="semi", **places)
     found = found.unique(_KEY, keep="first", maintain_order=True)
     return asked.join(found, on=_KEY, how="left", nulls_equal=True)
 
@@ -160,8 +150,8 @@ def _joined(run: Source, corpus: Corpus, *, is_all: bool) -> Corpus:
     if known.is_empty():
         return corpus  # Scoring says that nothing meets.
     # A whole document goes with its fields.
-    whole = known.select("doc_id", pl.lit(None, pl.String).alias("path"), "at")
-    found = pl.concat([known, whole], how="diagonal").unique(_KEY, keep="first")
+    found = [known, known.select("doc_id", "at")]
+    found = pl.concat(found, how="diagonal").unique(_KEY, keep="first")
     for role, rows in run.rows.items():
         rows = rows.join(found, on=_KEY, nulls_equal=True, maintain_order="left")
         run.rows[role] = rows.with_columns(doc_id="at", path="at_path").drop("at", "at_path")
@@ -224,14 +214,12 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
     is_rate = scorer in metrics.METRICS and metrics.get(scorer).direction != "up"
     # Of samples that all failed nothing was asked for that could be scored.
     count = units.height or join_report(evaluation)["failed"]
+    scored = units.drop_nulls("log_score")
     log_figures = [("log", scorer, "log_score", float(is_rate))] if scorer else []
     for by, name, column, blank in (*log_figures, ("formlab", measure, "formlab", 0.0)):
-        if scorer:
-            scored = units.drop_nulls("log_score")
-            rows.append((by, name, "scored", scored[column].mean(), scored.height))
-        if count:
-            value = units[column].fill_null(blank).mean() if units.height else blank
-            rows.append((by, name, "all", value, count))
+        rows += [(by, name, "scored", scored[column].mean(), scored.height)] if scorer else []
+        value = units[column].fill_null(blank).mean() if units.height else blank
+        rows += [(by, name, "all", value, count)] if count else []
     schema = ["by", "measure", "over", ("value", pl.Float64), ("n", pl.Int64)]
     return pl.DataFrame(rows, schema, orient="row", strict=False)
 
@@ -282,12 +270,9 @@ def _units(evaluation: Evaluation) -> tuple[pl.DataFrame, Row]:
     whole = evaluation.documents.select("doc_id", "^log_document_(status|score)$")
     whole = whole.rename(named, strict=False).drop_nulls("status")
     # By the metric of the scorer's name, else by the share of right fields.
-    same = (pl.col("metric") == scorer) & pl.col("path").is_null() & pl.col("slice_by").is_null()
-    figures = evaluation.scan("scores").filter(same).select("doc_id", formlab="value").collect()
+    same = tables.only(evaluation.scan("scores"), metric=scorer, path=None, slice_by=None)
+    figures = same.select("doc_id", formlab="value").collect()
     figures = (figures if figures.height else asked).group_by("doc_id").agg(pl.mean("formlab"))
     whole = whole.join(figures, on="doc_id", how="left", maintain_order="left")
     others = asked.join(whole, on="doc_id", how="anti").filter(pl.col("log_score").count() > 0)
     return pl.concat([whole, others, asked.clear()], how="diagonal_relaxed"), log
-
-
-tables.door(globals(), __all__)

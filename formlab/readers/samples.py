@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -30,7 +30,7 @@ NAMES, _ROLES = door.NAMES["log"], door.NAMES["roles"]
 _FAILURE = "Failed to obtain answer"  # What VLMEvalKit writes where there was none.
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
 _ROWS = 10_000  # Rows that are in memory at once, each perhaps of many values.
-_FEW = pl.col("^(system|split|origin)$")  # A million times the same.
+_FEW = pl.col("^(role|system|origin)$")  # A million times the same.
 _DTYPES = tables.DOCUMENTS | tables.RESPONSES | tables.RECORDS
 _DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
 
@@ -58,30 +58,37 @@ class Sample:
 
         A row of gold or answers has all of them: its `path` and `value` are lists.
         """
-        form = as_object(self.gold) if self.path is not None else None
+        form = answers.stated(self.gold) if isinstance(self.gold, str) else self.gold
+        form = form if isinstance(form, Mapping) and self.path is not None else None
+        place, gold = (self.path, self.gold) if form is None else (None, form)
         # Names that begin with log_ are those of the log's scores.
         columns = {n: cell for n, cell in self.columns.items() if not n.startswith("log_")}
-        place = self.path if form is None else None
-        if form is not None or isinstance(self.gold, tuple):
-            golds = self._values(self.gold if form is None else form, form)
-        else:
-            texts = map(as_text, self.gold if isinstance(self.gold, list) else [self.gold])
+        if not isinstance(gold, Mapping | tuple):
+            texts = map(as_text, gold if isinstance(gold, list) else [gold])
             accepted = [files.storable(text) for text in texts if text is not None]
             columns |= {"accepted": accepted} if accepted[1:] else {}
-            golds = [(place, text) for text in accepted[:1]]
+            gold = tuple((place, text) for text in accepted[:1])
+        base = "" if self.path == ANSWER else self.path
+        golds = gold if form is None else [*fields(answers.form_in(form), base)]
         status, answer = self.status, self.answer
         if isinstance(answer, str) and answer and status in USABLE:
             parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
             answer = parsed.value if place is None else answers.answer_in(parsed.value)
             status = parsed.status if parsed.changes or parsed.status not in USABLE else status
         # A null names no value; what failed has failed at each field that was asked for.
-        claims = self._values(answer, form) if status in USABLE else ()
-        if not (claims := [claim for claim in claims if claim[1] is not None]):
+        if form is None:
+            claims = answer if isinstance(answer, tuple) else [(self.path, as_text(answer))]
+        else:
+            is_form = isinstance(answer, Mapping | list)
+            claims = fields(answers.form_in(answer), base) if is_form else ()
+        claims = [said for said in claims if status in USABLE and said[1] is not None]
+        if not claims:
             status = "missing" if status in USABLE else status
             asked = [self.path] if form is None else [path for path, _ in golds]
             claims = [(path, None) for path in asked]
         credit = {n: _CREDIT.get(str(s).lower().strip(), s) for n, s in self.scores.items()}
         scores = {f"{SCORE}{name}": number(score) for name, score in credit.items()}
+        run = {"doc_id": self.doc_id, "epoch": self.epoch, "system": self.system or None}
         request = as_text(self.doc_id if self.request is None else self.request)
         call = {"role": "call", "task": "text", "request": request, "attempts": 1, "path": place}
         texts = dict(self.answer) if isinstance(self.answer, tuple) else {None: self.answer}
@@ -90,15 +97,8 @@ class Sample:
         for role, values, said in (("gold", golds, columns), ("answer", claims, answer)):
             if values:
                 paths, texts = map(list, zip(*values, strict=True))
-                yield said | {"role": role, "path": paths, "value": texts}
-        yield call | (scores | {"log_status": self.status} if place is None else {})
-
-    def _values(self, value: Any, form: Any) -> Sequence[tuple[str | None, str | None]]:
-        """The value that it is, or those of a form, as texts at their paths."""
-        if form is None:
-            return value if isinstance(value, tuple) else [(self.path, as_text(value))]
-        base = "" if self.path == ANSWER else self.path or ""
-        return [*fields(answers.form_in(value), base)] if isinstance(value, Mapping | list) else []
+                yield said | run | {"role": role, "path": paths, "value": texts}
+        yield call | run | (scores | {"log_status": self.status} if place is None else {})
 
 
 def sample_rows(
@@ -107,12 +107,14 @@ def sample_rows(
     entries: Iterable[tuple[Any, Any]],
     sample_of: Callable[[Any, str], Sample | Iterable[Sample]],
     figures: Iterable[Row] = (),
-    *,
-    system: str | None = None,
     planned: Iterable[Any] = (),
 ) -> Iterator[Row]:
-    """The rows of a log's entries, each with where it stands, and the log's `figures`."""
+    """The rows of a log's entries, each with where it stands, and the log's `figures`.
+
+    The system is the one of a sample, the one model of all, else the `name` of the source.
+    """
     kept: dict[tuple[Any, ...], tuple[str, Sample]] = {}
+    source.log = {"name": str(split or door.stem(source.path))}
     for origin, entry in entries:
         with reading(source, origin):
             found = sample_of(entry, str(origin))
@@ -126,19 +128,16 @@ def sample_rows(
                 if sample.status in USABLE or kept.get(key, (0, sample))[1].status not in USABLE:
                     kept[key] = str(origin), sample
     if not kept:
-        first = f"first of {JOINED['unreadable']}"
-        reasons = [note for note in source.notes if note.startswith(first)]
-        what = ": ".join(["the log has no samples", *reasons[:1]])
+        reasons = [note for note in source.notes if note.startswith("first of")]
+        what = ": ".join(["the log has no samples", *reasons[-1:]])
         raise DataBroken(what, where=source.path, remedy="a log of a run that has samples")
     requests = {as_text(sample.request) for _, sample in kept.values()}
     source.notes[JOINED["missing"]] += len({*map(as_text, planned)} - requests)
     models = {as_text(sample.model) for _, sample in kept.values()} - {None}
-    system = next(iter(models)) if len(models) == 1 else system
+    source.name = next(iter(models)) if len(models) == 1 else source.name
     for origin, sample in map(kept.pop, [*kept]):
-        run = {"doc_id": sample.doc_id, "split": str(split), "epoch": sample.epoch}
-        run["system"] = sample.system or system or None
         with reading(source, origin):
-            yield from [row | run for row in sample.rows(origin)]
+            yield from [*sample.rows(origin)]
     with reading(source, source.path.name, OTHERS["figures"]):
         yield from figures
 
@@ -155,40 +154,39 @@ def reading(source: Source, origin: object, note: str = JOINED["unreadable"]) ->
         source.notes[note] += 1
 
 
-def runs_of(rows: Iterable[Row], source: Source) -> list[Source]:
+def runs_of(rows: Iterable[Row], source: Source) -> Iterator[Source]:
     """The runs of a log, one for each system and epoch; figures are of each of them."""
     rows, parts = iter(rows), {r: [_frame([dict.fromkeys(of)])[:0]] for r, of in _ROLES.items()}
     while some := list(islice(rows, _ROWS)):
         for role in parts.keys() & {row["role"] for row in some}:
             parts[role].append(_frame([row for row in some if row["role"] == role]))
-    stem, by = door.stem(source.path), {r: pl.concat(p, how="diagonal") for r, p in parts.items()}
-    usual = pl.col("system").fill_null(source.name or stem), pl.col("epoch").fill_null(1)
+    by = {role: pl.concat(frames, how="diagonal") for role, frames in parts.items()}
+    stem = door.stem(source.path)
+    name = files.storable(as_text(source.name) or stem)
+    usual = pl.col("system").fill_null(name), pl.col("epoch").fill_null(1)
     by |= {role: by[role].with_columns(usual) for role in ("answer", "call")}
-    keys = pl.concat(by[role].select("system", "epoch") for role in ("answer", "call"))
-    keys = keys.unique(maintain_order=True).rows() or [(source.name or stem, 1)]
-    scored = [c for role in ("answer", "call") for c in by[role].select(f"^{SCORE}.*$")]
-    scorers = [scores.name.removeprefix(SCORE) for scores in scored if scores.count()]
+    said = (by[role].select("system", "epoch", f"^{SCORE}.*$") for role in ("answer", "call"))
+    said = pl.concat(said, how="diagonal")
+    keys = said.select("system", "epoch").unique(maintain_order=True).rows() or [(name, 1)]
+    scorers = [scores.name.removeprefix(SCORE) for scores in said[:, 2:] if scores.count()]
     headline = by["figure"].select("scorer", metric="kind", value="score", n="n")
     # The first scorer is the one that the headline is of.
     scorer = next((name for name in (*headline["scorer"], *scorers) if name in scorers), None)
-    split = pl.concat(frame["split"] for frame in by.values()).drop_nulls().first()
-    log, runs = {"name": split or stem, "headline": headline.to_dicts(), "scorer": scorer}, []
-    others = pl.exclude("system", "epoch", "split")
+    log = {"name": stem, "headline": headline.to_dicts(), "scorer": scorer} | source.log
+    others = pl.exclude("role", "system", "epoch", "split")
     for system, epoch in keys:
         # Gold and figures that do not say theirs are of every run.
-        is_system, is_epoch = pl.col("system") == system, pl.col("epoch") == epoch
-        is_of = is_system.fill_null(value=True) & is_epoch.fill_null(value=True)
+        is_of = (pl.col("system") == system) & (pl.col("epoch") == epoch)
+        is_of = is_of.fill_null(value=True)
         of_run = {role: rows.filter(is_of).select(others) for role, rows in by.items()}
         is_one = sum(system == other for other, _ in keys) == 1
         said = {"name": system if is_one else f"{system}, epoch {epoch}", "log": log}
-        runs.append(replace(source, notes=Counter(source.notes), rows=of_run, **said))
-    return runs
+        yield replace(source, notes=Counter(source.notes), rows=of_run, **said)
 
 
 def _frame(rows: list[Row]) -> pl.DataFrame:
     """Rows that may leave columns out, with the dtypes of tables; one for each of their values."""
     columns = tables.columns_of(rows, {})
-    columns.pop("role", None)
     scores = dict.fromkeys((name for name in columns if name.startswith(SCORE)), pl.Float64)
     values = {n: columns.pop(n, [None] * len(rows)) for n in ("path", "value")}
     values = {n: [c if type(c) is list else [c] for c in cells] for n, cells in values.items()}
@@ -251,10 +249,10 @@ def of_cells(row: Row, named: Mapping[str, str], doc_id: str | None = None) -> S
         status = "api_error" if error and answer is None else "ok"
     path = pointer(as_text(cell["path"])) if "path" in named else ANSWER
     answer = answer if isinstance(answer, dict) else as_text(answer)
-    run = {"system": as_text(cell["system"]), "epoch": int(number(cell["epoch"]) or 1)}
     scores = {named["score"]: cell["score"]} if "score" in named else {}
     others = {name: row[name] for name in row if name not in named.values()}
-    given = run | {"scores": scores, "call": {"error": error}, "columns": others}
+    given = {"call": {"error": error}, "scores": scores, "columns": others}
+    given |= {"system": as_text(cell["system"]), "epoch": int(number(cell["epoch"]) or 1)}
     doc_id = as_text(cell["doc_id"]) or doc_id
     return Sample(doc_id, path, gold=cell["gold"], answer=answer, status=status, **given)
 
@@ -272,9 +270,9 @@ def of_table(table: Any, source: Source) -> Iterator[Row]:
         named |= {column: free[0]} if free else {}
     if "value" not in named:
         what = f"no column is the answer; the table has: {', '.join(known)}"
-        raise DataBroken(what, where=source.path, remedy="--columns value=NAME")
-    split = door.stem(source.path)
-    yield from sample_rows(source, split, rows, lambda row, place: of_cells(row, named, place))
+        remedy = "--columns value=NAME; if it is gold, --predictions FILE"
+        raise DataBroken(what, where=source.path, remedy=remedy)
+    yield from sample_rows(source, None, rows, lambda row, place: of_cells(row, named, place))
 
 
 def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
@@ -283,9 +281,3 @@ def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
         # A number of JSON as it was written, which a user's 9.0 in a workbook is not.
         is_number = isinstance(leaf, float) and leaf == leaf
         yield place, repr(leaf) if is_number else as_text(leaf)
-
-
-def as_object(value: Any) -> Mapping[str, Any] | None:
-    """The object that a value is or that its text is the JSON of, numbers as written; else None."""
-    value = answers.stated(value) if isinstance(value, str) else value
-    return value if isinstance(value, Mapping) else None

@@ -92,11 +92,12 @@ def plugins():
 
 def rows_of(path, columns=()):
     found, roles = [], ("gold", "answer", "call", "figure")
-    for row in logs.log_rows(path, Source(path, columns=dict(columns))):
+    rows = [*logs.log_rows(path, source := Source(path, columns=dict(columns)))]
+    for row in rows:
+        row["system"] = row.get("system") or source.name
         path, value = row.get("path"), row.get("value")
         paths, values = (path, value) if isinstance(path, list) else ([path], [value])
-        pairs = zip(paths, values, strict=True)
-        found += [row | {"path": path, "value": value} for path, value in pairs]
+        found += [row | {"path": p, "value": v} for p, v in zip(paths, values, strict=True)]
     return sorted(found, key=lambda row: roles.index(row["role"]))
 
 

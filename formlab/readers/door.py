@@ -5,13 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import lzma
 import math
 import os
 import re
 import sys
 import tomllib
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
@@ -44,9 +42,6 @@ FORMS = {ending: form for form, endings in NAMES["forms"].items() for ending in 
 TABLES = tuple(FORMS)[:-2]  # All but JSON and archives.
 # What a workbook begins with, or has among the first parts of its archive.
 _OF_WORKBOOKS = (b"\xd0\xcf\x11\xe0", b"[Content_Types].xml", b"xl/workbook", b"xl/worksheets/")
-# What damaged archives and what is packed in them raise.
-UNPACKABLE = (LookupError, OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile)
-UNPACKABLE += (zlib.error, lzma.LZMAError, zstd.ZstdError)
 
 
 def _unpacked(opened: Callable[[], Any], packed: int, where: object, count: int = -1) -> BinaryIO:
@@ -56,19 +51,11 @@ def _unpacked(opened: Callable[[], Any], packed: int, where: object, count: int 
     try:
         with opened() as stream:
             data = stream.read(most + 1 if count < 0 else count)
-    except UNPACKABLE as error:
+    except Exception as error:  # Each way of packing has errors of its own.
         raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
     if len(data) > most:
         raise DataBroken(f"a member that unpacks from {packed} to {most} bytes", where=where)
     return io.BufferedReader(io.BytesIO(data))
-
-
-def _opened(path: str | Path, count: int = -1) -> BinaryIO:
-    stream = io.BufferedReader(io.FileIO(path))
-    if (unpack := _UNPACK.get(stream.peek(2)[:2])) is None:
-        return stream
-    with stream:
-        return _unpacked(partial(unpack, stream), Path(path).stat().st_size, path, count)
 
 
 class Member(NamedTuple):
@@ -81,8 +68,9 @@ class Member(NamedTuple):
     @classmethod
     def of(cls, path: str | Path, name: str | None = None) -> Member:
         """A file on disk."""
-        files.read_bytes(path, 1)
-        return cls(str(path), name or Path(path).name, partial(_opened, path))
+        unpack, size = _UNPACK.get(files.read_bytes(path, 2)), os.path.getsize(path)
+        packed = partial(_unpacked, partial(unpack, path), size, path) if unpack else None
+        return cls(str(path), name or Path(path).name, packed or (lambda _: open(path, "rb")))
 
     def read(self, count: int = -1) -> bytes:
         """The first `count` of its bytes, or all."""
@@ -92,7 +80,7 @@ class Member(NamedTuple):
     @contextmanager
     def text(self) -> Iterator[TextIO]:
         """Its text, UTF-16 if it begins so, line ends as they are; `DataBroken` if it is none."""
-        with self.stream() as stream:
+        with self.stream(-1) as stream:
             encoding = _encoding(stream.peek(2))
             try:
                 yield io.TextIOWrapper(stream, encoding, newline="")
@@ -110,10 +98,11 @@ def _encoding(start: bytes) -> str:
 
 def members(path: str | Path, data: BinaryIO | None = None) -> dict[str, Member]:
     """The files in a zip archive by name, those packed with zstd too; the last of one name."""
+    file = data or Member.of(path).where
     try:
         # Open as long as its members are: to read the list again for each takes its square.
-        archive = zipfile.ZipFile(data or Member.of(path).where)
-    except UNPACKABLE as error:
+        archive = zipfile.ZipFile(file)
+    except Exception as error:
         raise DataBroken(f"no zip file: {error}", where=path, remedy="a whole copy") from error
 
     def member(info: zipfile.ZipInfo) -> Member:

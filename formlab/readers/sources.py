@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from itertools import chain, count, islice
+from itertools import chain, count, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +138,7 @@ def _of_frame(frame: Any, place: str, home: str = "") -> Iterator[Batch]:
 
 
 def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
-    where, name, _ = member
+    where, name, *_ = member
     form, home = kind(name, member.read(2**16)), where.removesuffix(name)
     if form == "json":
         with member.text() as stream:
@@ -165,8 +165,6 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
 
 def _lines(member: Member) -> Rows:
     with member.text() as stream:
-        # Only newlines end a line, as a value may hold U+2028 unescaped.
-        stream.reconfigure(newline="\n")
         lines = (numbered for numbered in enumerate(stream, start=1) if not numbered[1].isspace())
         for number, line in lines:
             try:
@@ -277,14 +275,12 @@ def _tabled(rows: Rows, home: str, notes: Counter[str]) -> Rows:
         raise DataBroken(what, where=home + above[title][0], remedy=remedy)
     width, document = len(names), next((n for n in names if plain_name(n) in IDS), None)
     for origin, cells in chain(above[title + 1 :], rows):
-        if len(cells) != width:
-            if any(cell != "" for cell in cells[width:]):
-                what = f"{len(cells)} cells, and {width} in the header"
-                remedy = "name each column, and quote cells with a delimiter"
-                raise DataBroken(what, where=home + origin, remedy=remedy)
-            notes["rows shorter than their header"] += len(cells) < width
-            cells = [*cells, *[""] * width]
-        row = dict(zip(names, cells, strict=False))
+        if len(cells) > width and {*cells[width:]} != {""}:
+            what = f"{len(cells)} cells, and {width} in the header"
+            remedy = "name each column, and quote cells with a delimiter"
+            raise DataBroken(what, where=home + origin, remedy=remedy)
+        notes["rows shorter than their header"] += len(cells) < width
+        row = dict(zip_longest(names, cells, fillvalue=""))
         row.pop("", None)
         # One that is filled in all through may be a document of that name.
         if "" in row.values():
@@ -324,7 +320,7 @@ def _delimited(member: Member) -> Rows:
 
 def _workbook(member: Member, notes: Counter[str]) -> Rows:
     """The rows with anything in them of the sheet with the table."""
-    import python_calamine
+    from python_calamine import CalamineError, CalamineWorkbook, SheetVisibleEnum
 
     stream = io.BytesIO(member.read())
     # The older kind is no archive.
@@ -342,10 +338,9 @@ def _workbook(member: Member, notes: Counter[str]) -> Rows:
             raise DataBroken(what, where=part.where, remedy="delete the cells far from the table")
     stream.seek(0)
     try:
-        book = python_calamine.CalamineWorkbook.from_filelike(stream)
-        visible = python_calamine.SheetVisibleEnum.Visible
+        book, shown = CalamineWorkbook.from_filelike(stream), SheetVisibleEnum.Visible
         # A sheet that somebody has hidden is read where nothing else is there.
-        named = sorted(book.sheets_metadata, key=lambda sheet: sheet.visible != visible)
+        named = sorted(book.sheets_metadata, key=lambda sheet: sheet.visible != shown)
         sheets = [book.get_sheet_by_name(sheet.name) for sheet in named]
         full = [sheet for sheet in sheets if sheet.start is not None] or sheets
         notes["sheets left out: only one is read"] += len(full) - 1
@@ -353,7 +348,7 @@ def _workbook(member: Member, notes: Counter[str]) -> Rows:
         named = ((sheet, _header(sheet.to_python(nrows=_ABOVE))[1]) for sheet in full)
         sheet = next((sheet for sheet, of in named if of & IDS or len(of) > 2), full[0])
         rows, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges or ()
-    except (python_calamine.CalamineError, *ODD) as error:
+    except (CalamineError, *ODD) as error:
         raise DataBroken(f"not a readable workbook: {error}", where=member.where) from error
     for (top, left), (bottom, right) in merged:
         for cells in rows[top : bottom + 1]:

@@ -260,7 +260,7 @@ def _header(rows: Sequence[Sequence[Any]]) -> tuple[int, set[str]]:
     return title, words[title]
 
 
-def _tabled(rows: Rows, home: str, notes: Counter[str]) -> Rows:
+def _tabled(rows: Iterator[tuple[str, Any]], home: str, notes: Counter[str]) -> Rows:
     """Rows by the names in their header, without a title above it and rows of sums."""
     above = list(islice(rows, _ABOVE))
     title, _ = _header([cells for _, cells in above])

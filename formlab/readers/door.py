@@ -5,19 +5,17 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import lzma
 import math
 import os
 import re
 import sys
 import tomllib
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TextIO, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TextIO
 
 from formlab import files
 from formlab.errors import DataBroken, FormlabError
@@ -31,7 +29,6 @@ else:
     from backports import zstd
     from backports.zstd import zipfile
 
-T = TypeVar("T")
 Box = tuple[float, float, float, float]
 LOOKED_AT = 20  # Files of a folder, or rows, to tell what they are.
 _PACKED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
@@ -42,58 +39,46 @@ NAMES = {t: {name: of.split() for name, of in names.items()} for t, names in NAM
 # What files hold by their endings, of those with a row a line first.
 FORMS = {ending: form for form, endings in NAMES["forms"].items() for ending in endings}
 TABLES = tuple(FORMS)[:-2]  # All but JSON and archives.
-# What a workbook begins with, or has among the first parts of its archive.
-_OF_WORKBOOKS = (b"\xd0\xcf\x11\xe0", b"[Content_Types].xml", b"xl/workbook", b"xl/worksheets/")
-# What damaged archives and what is packed in them raise.
-UNPACKABLE = (LookupError, OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile)
-UNPACKABLE += (zlib.error, lzma.LZMAError, zstd.ZstdError)
-
-
-def _unpacked(opened: Callable[[], Any], packed: int, where: object, count: int = -1) -> BinaryIO:
-    """The first `count` bytes of what was packed, or all; `DataBroken` if damaged or too many."""
-    # A small file of another's can unpack to anything. Texts are packed to a hundredth at most.
-    most = max(20_000_000, min(1_000_000_000, 500 * packed))
-    try:
-        with opened() as stream:
-            data = stream.read(most + 1 if count < 0 else count)
-    except UNPACKABLE as error:
-        raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
-    if len(data) > most:
-        raise DataBroken(f"a member that unpacks from {packed} to {most} bytes", where=where)
-    return io.BufferedReader(io.BytesIO(data))
-
-
-def _opened(path: str | Path, count: int = -1) -> BinaryIO:
-    stream = io.BufferedReader(io.FileIO(path))
-    if (unpack := _UNPACK.get(stream.peek(2)[:2])) is None:
-        return stream
-    with stream:
-        return _unpacked(partial(unpack, stream), Path(path).stat().st_size, path, count)
+_BEGINS = {b"PAR1": "parquet", b"PK\x03\x04": "zip", b"\xd0\xcf\x11\xe0": "workbook"}
+# What a workbook has among the first parts of its archive.
+_OF_WORKBOOKS = (b"[Content_Types].xml", b"xl/workbook", b"xl/worksheets/")
 
 
 class Member(NamedTuple):
-    """A file, or a member of an archive: its path for errors, name, and what opens its bytes."""
+    """A file, or a member of an archive: its path for errors, its name, and what opens it."""
 
     where: str
     name: str
-    stream: Callable[..., BinaryIO]
+    opened: Callable[[], BinaryIO]
+    packed: int | None = None  # Its bytes, if they are packed.
 
     @classmethod
     def of(cls, path: str | Path, name: str | None = None) -> Member:
         """A file on disk."""
-        files.read_bytes(path, 1)
-        return cls(str(path), name or Path(path).name, partial(_opened, path))
+        unpack = _UNPACK.get(files.read_bytes(path, 2))
+        size = os.path.getsize(path) if unpack else None
+        return cls(str(path), name or Path(path).name, partial(unpack or open, path, "rb"), size)
 
     def read(self, count: int = -1) -> bytes:
-        """The first `count` of its bytes, or all."""
-        with self.stream(count) as stream:
-            return stream.read(count)
+        """The first `count` of its bytes, or all; `DataBroken` if damaged, or too many unpacked."""
+        # A small file of another's can unpack to anything. Texts are packed to a hundredth at most.
+        most = max(20_000_000, min(1_000_000_000, 500 * (self.packed or 0)))
+        try:
+            with self.opened() as stream:
+                data = stream.read(most + 1 if count < 0 and self.packed is not None else count)
+        except Exception as error:  # Each way of packing has errors of its own.
+            raise DataBroken(f"cannot be unpacked: {error}", where=self.where) from error
+        if self.packed is not None and len(data) > most:
+            what = f"a member that unpacks from {self.packed} to {most} bytes"
+            raise DataBroken(what, where=self.where)
+        return data
 
     @contextmanager
     def text(self) -> Iterator[TextIO]:
         """Its text, UTF-16 if it begins so, line ends as they are; `DataBroken` if it is none."""
-        with self.stream() as stream:
-            encoding = _encoding(stream.peek(2))
+        with self.opened() if self.packed is None else io.BytesIO(self.read()) as stream:
+            encoding = _encoding(stream.read(2))
+            stream.seek(0)
             try:
                 yield io.TextIOWrapper(stream, encoding, newline="")
             except UnicodeDecodeError:
@@ -110,17 +95,15 @@ def _encoding(start: bytes) -> str:
 
 def members(path: str | Path, data: BinaryIO | None = None) -> dict[str, Member]:
     """The files in a zip archive by name, those packed with zstd too; the last of one name."""
+    file = data or Member.of(path).where
     try:
         # Open as long as its members are: to read the list again for each takes its square.
-        archive = zipfile.ZipFile(data or Member.of(path).where)
-    except UNPACKABLE as error:
+        archive = zipfile.ZipFile(file)
+    except Exception as error:
         raise DataBroken(f"no zip file: {error}", where=path, remedy="a whole copy") from error
-
-    def member(info: zipfile.ZipInfo) -> Member:
-        where, opened = f"{path}#{info.filename}", partial(archive.open, info)
-        return Member(where, info.filename, partial(_unpacked, opened, info.compress_size, where))
-
-    return {info.filename: member(info) for info in archive.infolist() if not info.is_dir()}
+    infos = (info for info in archive.infolist() if not info.is_dir())
+    named = ((info.filename, partial(archive.open, info), info.compress_size) for info in infos)
+    return {name: Member(f"{path}#{name}", name, *how) for name, *how in named}
 
 
 def near(path: Path) -> str | None:
@@ -167,13 +150,10 @@ def head(path: str | Path) -> bytes:
 def kind(name: str | Path, start: bytes | None = None) -> str:
     """What a file holds, a value of `FORMS`, by its first bytes or ending; empty if unknown."""
     start = head(name) if start is None else start
-    form, is_archive = FORMS.get(ending(name), ""), start[:4] == b"PK\x03\x04"
-    if start[:4] == b"PAR1" or form == "parquet":
-        return "parquet"
-    if any(part in start for part in _OF_WORKBOOKS) or (is_archive and form == "workbook"):
-        return "workbook"
-    if is_archive or form == "zip":
-        return "zip"
+    form, found = FORMS.get(ending(name), ""), _BEGINS.get(start[:4])
+    if found:
+        is_workbook = form == "workbook" or any(part in start for part in _OF_WORKBOOKS)
+        return "workbook" if found == "zip" and is_workbook else found
     text = start.decode(_encoding(start), "replace").lstrip()
     if text[:1] in ("{", "[") and form != "delimited":
         # Of one object that is written over several lines the first is its bracket alone.
@@ -190,7 +170,7 @@ def written(path: str | Path) -> str:
     return Member.of(path).read().decode("utf-8-sig", "replace")
 
 
-def decoded(data: bytes | str, kind: type[T], where: object) -> T:
+def decoded(data: bytes | str, kind: type[files.T], where: object) -> files.T:
     """JSON as a struct of msgspec, or any type that it knows; `DataBroken` says where it is not."""
     text = data if isinstance(data, str) else data.decode("utf-8-sig", "replace")
     return files.parse_json(text, kind, where=str(where))

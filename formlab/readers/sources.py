@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from itertools import chain, count, islice
+from itertools import chain, count, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,12 @@ import polars as pl
 
 from formlab import files
 from formlab.errors import DataBroken, DataMissing
-from formlab.readers import Row, door
+from formlab.readers import ODD, Row, door
 from formlab.readers.door import NAMES, Member, ending, kind, members, stem
 from formlab.text.answers import WRAPPERS, arguments, by_name, is_flat, is_json, plain_name
 
 FRAME = "frame"  # In place of a file's name.
-ROWS, _FILES, _SOME = 50_000, 1_000, 100  # Rows and files of a batch; those read at once.
+ROWS, _FILES = 50_000, 1_000  # Rows and files of a batch.
 # What a column of documents may be called, and a row of totals.
 IDS, _TOTALS = {*NAMES["columns"]["doc_id"]}, {*NAMES["rows"]["total"]}
 _ABOVE, _CELLS = 20, 50_000_000  # Rows that a header is sought in; cells that a sheet may span.
@@ -32,7 +32,7 @@ _BLANK = re.compile(rb'<c [^>]*\bt="e"|(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v
 _BLANKS = "error cells (#N/A, #REF! …) and formulas without a saved value, read as blank"
 _TEXTS = msgspec.json.Decoder(dict[str, str])
 _parsed = partial(files.parse_json, as_written=True)
-Rows = Iterator[tuple[int, Any]]  # Cells or a row by name, after the number of its first line.
+Rows = Iterable[tuple[str, Any]]  # Cells or a row by name, after the origin.
 
 
 @dataclass
@@ -93,25 +93,22 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
         yield from _of_file(found[0], notes)
 
 
-def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False) -> Iterator[Batch]:
+def _batched(rows: Rows, home: str = "", *, documents: bool = False) -> Iterator[Batch]:
     """Objects as batches with the columns of the first one."""
     batch = names = None
-    # So few at a time that they are still near: this takes half the time.
-    for some in iter(lambda: list(islice(rows, min(_SOME, ROWS))), []):
-        numbers, objects = zip(*some, strict=True)
-        for number, row in some if {*map(type, objects)} != {dict} else ():
-            if not isinstance(row, Mapping):
-                what = f"values cannot be read from {type(row).__name__}"
-                remedy = 'an object each, such as {"doc_id": "1", "text": "…"}'
-                raise DataBroken(what, where=f"{home}{place}{number}", remedy=remedy)
-        names = tuple(objects[0]) if names is None else names
+    for origin, row in rows:
+        if not isinstance(row, dict):
+            what = f"values cannot be read from {type(row).__name__}"
+            remedy = 'an object each, such as {"doc_id": "1", "text": "…"}'
+            raise DataBroken(what, where=f"{home}{origin}", remedy=remedy)
+        names = tuple(row) if names is None else names
         batch = batch or Batch([], {name: [] for name in names}, {}, documents, home)
+        if tuple(row) != names:
+            batch.odd[len(batch.origins)] = row
         for name, cells in batch.table.items():
-            cells += [row.get(name) for row in objects]
-        numbered = enumerate(objects, len(batch.origins))
-        batch.odd |= {at: row for at, row in numbered if tuple(row) != names}
-        batch.origins += [f"{place}{number}" for number in numbers]
-        if len(batch.origins) >= (_FILES if documents else ROWS):
+            cells.append(row.get(name))
+        batch.origins.append(origin)
+        if len(batch.origins) == (_FILES if documents else ROWS):
             yield batch
             batch = None
     if batch:
@@ -119,10 +116,10 @@ def _batched(rows: Rows, place: str, home: str = "", *, documents: bool = False)
 
 
 def _of_frame(frame: Any, place: str, home: str = "") -> Iterator[Batch]:
+    origins = (f"{place}{number}" for number in count(1))
     if isinstance(frame, pl.LazyFrame | pl.DataFrame):
         # The shorter floats are read as they are written: 88.2, not 88.19999694824219.
         frame = frame.lazy().with_columns(pl.col(pl.Float32).cast(pl.String).cast(float))
-        origins = (f"{place}{number}" for number in count(1))
         for part in frame.collect_batches(chunk_size=ROWS, maintain_order=True):
             columns = part.to_dict(as_series=False)
             yield Batch(list(islice(origins, part.height)), columns, home=home)
@@ -137,39 +134,37 @@ def _of_frame(frame: Any, place: str, home: str = "") -> Iterator[Batch]:
         frame = frame.astype(object).where(frame.notna(), None).to_dict("records")
     rows = frame if isinstance(frame, Iterable) else [frame]
     rows = ({str(n): row[n] for n in row} if isinstance(row, Mapping) else row for row in rows)
-    yield from _batched(enumerate(rows, start=1), place, home)
+    yield from _batched(zip(origins, rows, strict=False), home)
 
 
 def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
-    name, form = member.name, kind(member.name, member.read(2**16))
-    home = member.where.removesuffix(name)
+    where, name, *_ = member
+    form, home = kind(name, member.read(2**16)), where.removesuffix(name)
     if form == "json":
         with member.text() as stream:
-            value = _parsed(stream.read(), where=member.where)
+            value = _parsed(stream.read(), where=where)
         yield from _of_value(value, name, stem(name), home)
     elif form == "delimited":
-        yield from _tabled(_delimited(member), f"{name}:", home, notes)
-    elif form == "lines":
-        yield from _batched(_lines(member), f"{name}:", home)
+        yield from _batched(_tabled(_delimited(member), home, notes), home)
     elif form == "workbook":
-        yield from _tabled(_workbook(member, notes), f"{name}, row ", home, notes)
+        yield from _batched(_tabled(_workbook(member, notes), home, notes), home)
+    elif form == "lines":
+        yield from _batched(_lines(member), home)
     elif form == "parquet":
         try:
-            source = home + name if files.is_file(member.where) else io.BytesIO(member.read())
+            source = where if files.is_file(where) else io.BytesIO(member.read())
             yield from _of_frame(pl.scan_parquet(source, glob=False), f"{name}, row ", home)
         except (pl.exceptions.PolarsError, OSError) as error:
             what = f"not a readable Parquet file: {str(error).splitlines()[0]}"
-            raise DataBroken(what, where=member.where) from error
+            raise DataBroken(what, where=where) from error
     else:
         what = f"values cannot be read from {ending(name) or 'this file'}"
         remedy = f"a folder of JSON files, or one of: {', '.join(door.FORMS)}"
-        raise DataBroken(what, where=member.where, remedy=remedy)
+        raise DataBroken(what, where=where, remedy=remedy)
 
 
 def _lines(member: Member) -> Rows:
     with member.text() as stream:
-        # Only newlines end a line, as a value may hold U+2028 unescaped.
-        stream.reconfigure(newline="\n")
         lines = (numbered for numbered in enumerate(stream, start=1) if not numbered[1].isspace())
         for number, line in lines:
             try:
@@ -183,7 +178,7 @@ def _lines(member: Member) -> Rows:
                 except (ValueError, RecursionError):
                     # Its error names the line.
                     row = _parsed(line.rstrip(), where=member.where, first_line=number)
-            yield number, row
+            yield f"{member.name}:{number}", row
 
 
 def _of_documents(found: Sequence[Member], notes: Counter[str]) -> Iterator[Batch]:
@@ -195,7 +190,7 @@ def _of_documents(found: Sequence[Member], notes: Counter[str]) -> Iterator[Batc
         names = [Path(member.name).with_name(stem(member.name)).as_posix() for member in found]
     named = zip(names, found, strict=True)
     rows = ((member.name, {"doc_id": name} | _document(member, notes)) for name, member in named)
-    return _batched(rows, "", found[0].where.removesuffix(found[0].name), documents=True)
+    return _batched(rows, found[0].where.removesuffix(found[0].name), documents=True)
 
 
 def _document(member: Member, notes: Counter[str]) -> Row:
@@ -221,7 +216,7 @@ def _of_value(value: Any, name: str, document: str, home: str = "") -> Iterator[
     """One JSON value: rows, a document for each key (of several, if they are lists), or one."""
     value, below = _inside(value)
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
-        return _batched(enumerate(value), f"{name}#/{below}", home)
+        return _batched(((f"{name}#/{below}{n}", row) for n, row in enumerate(value)), home)
     if not isinstance(value, dict) or not value:
         what = "a list of objects or an object of documents is expected"
         raise DataBroken(what, where=home + name, remedy='{"scan_1": {"total": "9.00"}}')
@@ -230,10 +225,10 @@ def _of_value(value: Any, name: str, document: str, home: str = "") -> Iterator[
         named = {key: by_name(inner) for key, inner in value.items()}
     elif len(value) > 1 and all(isinstance(of, str) and is_json(of) for of in value.values()):
         named = {key: {"/": text} for key, text in value.items()}
-    if not all(isinstance(inner, dict) for inner in named.values()):
-        return _batched(iter([(name, {"doc_id": document} | value)]), "", home, documents=True)
-    rows = ((key, {"doc_id": key} | row) for key, row in named.items())
-    return _batched(rows, f"{name}#/{below}", home, documents=True)
+    rows = [(name, {"doc_id": document} | value)]
+    if all(isinstance(inner, dict) for inner in named.values()):
+        rows = ((f"{name}#/{below}{key}", {"doc_id": key} | row) for key, row in named.items())
+    return _batched(rows, home, documents=True)
 
 
 def _inside(value: Any, below: str = "") -> tuple[Any, str]:
@@ -265,46 +260,39 @@ def _header(rows: Sequence[Sequence[Any]]) -> tuple[int, set[str]]:
     return title, words[title]
 
 
-def _tabled(numbered: Rows, place: str, home: str, notes: Counter[str]) -> Iterator[Batch]:
+def _tabled(rows: Iterator[tuple[str, Any]], home: str, notes: Counter[str]) -> Rows:
     """Rows by the names in their header, without a title above it and rows of sums."""
-    above = list(islice(numbered, _ABOVE))
+    above = list(islice(rows, _ABOVE))
     title, _ = _header([cells for _, cells in above])
     notes["rows above the header, left out as a title"] += title
     header = (str(cell).strip() for _, cells in above[title : title + 1] for cell in cells)
     # As pandas calls a column without a name.
     names = [re.sub("^Unnamed: [0-9]+$", "", name) for name in header]
     notes["columns without a name, left out"] += names.count("")
-    width, where = len(names), f"{home}{place}"
     if twice := [name for name in names if name and names.count(name) > 1]:
         what = f"two columns are called {twice[0]!r}"
         remedy = "one name in each column; for merged headings such as Applicant/Name"
-        raise DataBroken(what, where=f"{where}{above[title][0]}", remedy=remedy)
-    document = next((name for name in names if plain_name(name) in IDS), None)
-
-    def rows() -> Rows:
-        for number, cells in chain(above[title + 1 :], numbered):
-            if len(cells) != width:
-                if any(cell != "" for cell in cells[width:]):
-                    what = f"{len(cells)} cells, and {width} in the header"
-                    remedy = "name each column, and quote cells with a delimiter"
-                    raise DataBroken(what, where=f"{where}{number}", remedy=remedy)
-                notes["rows shorter than their header"] += len(cells) < width
-                cells = [*cells, *[""] * width]
-            row = dict(zip(names, cells, strict=False))
-            row.pop("", None)
-            # One that is filled in all through may be a document of that name.
-            if "" in row.values():
-                if plain_name(str(row.get(document))) in _TOTALS:
-                    notes["rows of totals, left out"] += 1
-                    continue
-                row = {name: None if cell == "" else cell for name, cell in row.items()}
-            yield number, row
-
-    return _batched(rows(), place, home)
+        raise DataBroken(what, where=home + above[title][0], remedy=remedy)
+    width, document = len(names), next((n for n in names if plain_name(n) in IDS), None)
+    for origin, cells in chain(above[title + 1 :], rows):
+        if len(cells) > width and {*cells[width:]} != {""}:
+            what = f"{len(cells)} cells, and {width} in the header"
+            remedy = "name each column, and quote cells with a delimiter"
+            raise DataBroken(what, where=home + origin, remedy=remedy)
+        notes["rows shorter than their header"] += len(cells) < width
+        row = dict(zip_longest(names, cells, fillvalue=""))
+        row.pop("", None)
+        # One that is filled in all through may be a document of that name.
+        if "" in row.values():
+            if plain_name(str(row.get(document))) in _TOTALS:
+                notes["rows of totals, left out"] += 1
+                continue
+            row = {name: None if cell == "" else cell for name, cell in row.items()}
+        yield origin, row
 
 
 def _delimited(member: Member) -> Rows:
-    """The rows of delimited text with anything in them, each after the number of its first line."""
+    """The rows of delimited text with anything in them; an origin has the first line of each."""
 
     def fit(delimiter: str) -> tuple[bool, bool, float, int]:
         """Whether there is a header, with documents; the share of rows as wide; the width."""
@@ -323,7 +311,7 @@ def _delimited(member: Member) -> Rows:
         try:
             for cells in reader:
                 if any(cells):
-                    yield line, cells
+                    yield f"{member.name}:{line}", cells
                 line = 1 + reader.line_num
         except csv.Error as error:
             where, remedy = f"{member.where}:{line}", "quote what holds a quotation mark"
@@ -331,30 +319,28 @@ def _delimited(member: Member) -> Rows:
 
 
 def _workbook(member: Member, notes: Counter[str]) -> Rows:
-    """The rows with anything in them of the sheet with the table, each after its number."""
-    import python_calamine
+    """The rows with anything in them of the sheet with the table."""
+    from python_calamine import CalamineError, CalamineWorkbook, SheetVisibleEnum
 
     stream = io.BytesIO(member.read())
+    # The older kind is no archive.
+    for part in () if stream.read(2) == b"\xd0\xcf" else members(member.where, stream).values():
+        data = part.read()
+        if not part.name.startswith(("xl/worksheets/", "content.xml")):
+            continue
+        notes[_BLANKS] += len(_BLANK.findall(data))
+        # A cell far from the others is enough to fill memory.
+        cells = _CELL.findall(data)
+        last = max((name.rjust(3, b"@") for name, _ in cells), default=b"")
+        across = reduce(lambda n, letter: n * 26 + letter - 64, last, 0)
+        if (down := max((int(row) for _, row in cells), default=0)) * across > _CELLS:
+            what = f"cells in {down} rows and {across} columns"
+            raise DataBroken(what, where=part.where, remedy="delete the cells far from the table")
+    stream.seek(0)
     try:
-        # The older kind is no archive.
-        for part in () if stream.read(2) == b"\xd0\xcf" else members(member.where, stream).values():
-            data = part.read()
-            if not part.name.startswith(("xl/worksheets/", "content.xml")):
-                continue
-            notes[_BLANKS] += len(_BLANK.findall(data))
-            # A cell far from the others is enough to fill memory.
-            cells = _CELL.findall(data)
-            last = max((name.rjust(3, b"@") for name, _ in cells), default=b"")
-            across = reduce(lambda n, letter: n * 26 + letter - 64, last, 0)
-            if (down := max((int(row) for _, row in cells), default=0)) * across > _CELLS:
-                what = f"cells in {down} rows and {across} columns"
-                remedy = "delete the cells far from the table"
-                raise DataBroken(what, where=part.where, remedy=remedy)
-        stream.seek(0)
-        book = python_calamine.CalamineWorkbook.from_filelike(stream)
-        visible = python_calamine.SheetVisibleEnum.Visible
+        book, shown = CalamineWorkbook.from_filelike(stream), SheetVisibleEnum.Visible
         # A sheet that somebody has hidden is read where nothing else is there.
-        named = sorted(book.sheets_metadata, key=lambda sheet: sheet.visible != visible)
+        named = sorted(book.sheets_metadata, key=lambda sheet: sheet.visible != shown)
         sheets = [book.get_sheet_by_name(sheet.name) for sheet in named]
         full = [sheet for sheet in sheets if sheet.start is not None] or sheets
         notes["sheets left out: only one is read"] += len(full) - 1
@@ -362,9 +348,11 @@ def _workbook(member: Member, notes: Counter[str]) -> Rows:
         named = ((sheet, _header(sheet.to_python(nrows=_ABOVE))[1]) for sheet in full)
         sheet = next((sheet for sheet, of in named if of & IDS or len(of) > 2), full[0])
         rows, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges or ()
-    except (python_calamine.CalamineError, *door.UNPACKABLE) as error:
+    except (CalamineError, *ODD) as error:
         raise DataBroken(f"not a readable workbook: {error}", where=member.where) from error
     for (top, left), (bottom, right) in merged:
         for cells in rows[top : bottom + 1]:
             cells[left : right + 1] = [rows[top][left]] * len(cells[left : right + 1])
-    return ((n, cells) for n, cells in enumerate(rows, 1) if any(cell != "" for cell in cells))
+    for number, cells in enumerate(rows, start=1):
+        if any(cell != "" for cell in cells):
+            yield f"{member.name}, row {number}", cells

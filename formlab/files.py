@@ -14,6 +14,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from functools import cache, lru_cache, partial
 from importlib import metadata
 from pathlib import Path
@@ -91,6 +92,13 @@ def folder(path: str | Path, *, remedy: str) -> Path:
     if not Path(path).is_dir():
         raise DataMissing("no such folder", where=path, remedy=remedy)
     return Path(path)
+
+
+def near(path: Path) -> str | None:
+    """What stands where a path leads by a name like its own, of which it may be a slip."""
+    names = os.listdir(path.parent) if os.path.isdir(path.parent) else ()
+    found = get_close_matches(path.name[:100], names, 1, cutoff=2 / 3)
+    return str(path.with_name(found[0])) if found else None
 
 
 def _opened(path: str | Path) -> BinaryIO:

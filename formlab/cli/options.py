@@ -30,7 +30,7 @@ def gold(text: str) -> str | Path:
     found = text if text in formlab.benchmarks.BENCHMARKS else file(text)
     if found is text or os.path.exists(found):
         return found
-    near = formlab.readers.door.near(found)
+    near = formlab.files.near(found)
     if near or not {".", "/"}.isdisjoint(text):
         raise DataMissing("no such file or folder", where=text, remedy=near or "check the path")
     raise UnknownName.of("benchmark or file", text, formlab.benchmarks.BENCHMARKS)

@@ -12,7 +12,6 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO
@@ -104,13 +103,6 @@ def members(path: str | Path, data: BinaryIO | None = None) -> dict[str, Member]
     infos = (info for info in archive.infolist() if not info.is_dir())
     named = ((info.filename, partial(archive.open, info), info.compress_size) for info in infos)
     return {name: Member(f"{path}#{name}", name, *how) for name, *how in named}
-
-
-def near(path: Path) -> str | None:
-    """What stands where a path leads by a name like its own, of which it may be a slip."""
-    names = os.listdir(path.parent) if os.path.isdir(path.parent) else ()
-    found = get_close_matches(path.name[:100], names, 1, cutoff=2 / 3)
-    return str(path.with_name(found[0])) if found else None
 
 
 def document_files(path: Path) -> list[Member]:

@@ -80,7 +80,7 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
         yield from _of_frame(source, f"{FRAME}, row ")
     # Not Path.exists(), which raises on names that no file can have.
     elif not os.path.exists(path := files.local(source)):
-        remedy = door.near(path) or "check the path"
+        remedy = files.near(path) or "check the path"
         raise DataMissing("no such file or folder", where=path, remedy=remedy)
     elif not path.is_dir() and kind(path) != "zip":
         yield from _of_file(Member.of(path), notes)

@@ -244,9 +244,10 @@ def _box(place: Any) -> Box | None:
 
 
 def _paged(content: Any) -> Reading:
-    """Lines with their words in the order of the text; entities, else the fields on the pages."""
-    document = at(content, "document") or content
-    read, sizes, pairs, text = [], {}, [], at(document, "text") or ""
+    """Lines with their words in the order of the text; forms, else entities, else keyed values."""
+    document = at(content, "analyzeResult") or at(content, "document") or content
+    read, sizes, keyed, text = [], {}, [], at(document, "text") or ""
+    pairs = [(_part, pair) for pair in _every([document], "keyValuePairs")]
     for count, page in enumerate(_every([document], "pages"), start=1):
         count = int(number(at(page, "pageNumber")) or count)
         part = partial(_part, page=count, text=text)
@@ -260,23 +261,18 @@ def _paged(content: Any) -> Reading:
         for word in sorted(words, key=lambda word: word.start):
             lines[max(bisect(starts, word.start) - 1, 0)].append(word)
         read += lines
-        for pair in _every([page], "formFields"):
-            name, value = part(at(pair, "fieldName")), part(at(pair, "fieldValue"))
-            tick = at(pair, "valueType") or ""
-            said = tick if "checkbox" in tick else at(pair, "correctedValueText")
-            value.text = said or value.text
-            pairs.append((at(pair, "correctedKeyText") or name.text, value))
-    return _entities(document, "entities") or _keyed(pairs), read, sizes
-
-
-def _azure(content: Any) -> Reading:
-    result, pairs = at(content, "analyzeResult") or content, []
-    fields = (at(document, "fields") or {} for document in _every([result], "documents"))
-    forms = [{name: _azure_field(value) for name, value in form.items()} for form in fields]
-    for pair in _every([result], "keyValuePairs"):
-        value = replace(_part(at(pair, "value")), confidence=number(at(pair, "confidence")))
-        pairs.append((_part(at(pair, "key")).text, value))
-    return forms if any(forms) else _keyed(pairs), *_paged(result)[1:]
+        pairs += [(part, pair) for pair in _every([page], "formFields")]
+    for part, pair in pairs:
+        # How sure a value is may stand beside it.
+        value = part(pair | (_first(pair, "value", "fieldValue") or {}))
+        tick = at(pair, "valueType") or ""
+        said = tick if "checkbox" in tick else at(pair, "correctedValueText")
+        value.text = said or value.text
+        name = at(pair, "correctedKeyText") or part(_first(pair, "key", "fieldName")).text
+        keyed.append((name, value))
+    fields = (at(form, "fields") or {} for form in _every([document], "documents"))
+    forms = [{name: _azure_field(value) for name, value in of.items()} for of in fields]
+    return forms if any(forms) else _entities(document, "entities") or _keyed(keyed), read, sizes
 
 
 def _azure_field(value: Any) -> Any:
@@ -345,5 +341,5 @@ _XML = partial(_marked_up, parser=etree.XMLParser(resolve_entities=False, load_d
 # Without a declaration libxml2 takes HTML for Latin-1.
 _HOCR = partial(_marked_up, parser=etree.HTMLParser(encoding="utf-8", **_SAFE))
 # In the order of `engines.toml`.
-_READ = (_azure, _textract, _paged, _HOCR, _XML, _XML, _tesseract)
+_READ = (_paged, _textract, _paged, _HOCR, _XML, _XML, _tesseract)
 READERS = {n: _reader(n, read, **_FILES[n]) for n, read in zip(_FILES, _READ, strict=True)}

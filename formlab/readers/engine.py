@@ -48,32 +48,32 @@ def _rows(reading: Reading, size: tuple[int, int] | None, *, has_text: bool) -> 
     """The values, and text and words if there is none or the gold's pages, of `size`, have."""
     values, lines, sizes = reading
 
-    def row(part: Found, path: str, text: str | None, **cells: Any) -> Row:
+    def row(part: Found, path: str, **cells: Any) -> Row:
         # Boxes are in pixels of the gold's page if that is known, else as the engine has them.
         sides = sizes.get(part.page, (0, 0))
         scale = (size[0] / sides[0], size[1] / sides[1]) if size and all(sides) else (1.0, 1.0)
         corners = zip(tables.BOX, part.box or (), scale * 2, strict=False)
         box = {side: corner * by for side, corner, by in corners}
-        stated = {"path": path, "page": part.page, "confidence": part.confidence}
-        return stated | box | {"value": text} | cells
+        stated = {"path": path, "value": part.text.strip() or None, "page": part.page}
+        return stated | {"confidence": part.confidence} | box | cells
 
     # One form is no list of forms.
     is_one = isinstance(values, list) and len(values) == 1
     for path, value in leaves(values[0] if is_one else values or {}):
-        yield row(value, path, value.text.strip() or None)
+        yield row(value, path)
     if values and not has_text:
         return
-    texts, rows, read = [], [], {"task": "layout", "status": "ok"}
+    texts, read = [], {"task": "layout", "status": "ok"}
     for line, *found in lines:
         words = [word for word in found if word.text]
-        if text := line.text or " ".join(word.text for word in words):
+        line.text = line.text or " ".join(word.text for word in words)
+        if line.text:
             path = f"/ocr/lines/{len(texts)}"
-            rows.append(row(line, path, text, kind="line", **read))
+            texts.append(line.text)
+            yield row(line, path, kind="line", **read)
             for place, word in enumerate(words):
-                rows.append(row(word, f"{path}/words/{place}", word.text, kind="word", **read))
-            texts.append(text)
-    page = {"path": None, "kind": "page", "task": "text", "status": "ok"}
-    yield from [page | {"value": "\n".join(texts)}, *rows]
+                yield row(word, f"{path}/words/{place}", kind="word", **read)
+    yield {"path": None, "kind": "page", "task": "text", "status": "ok", "value": "\n".join(texts)}
 
 
 def _reader(
@@ -183,15 +183,14 @@ def _tesseract(path: Path) -> Reading:
     for row in csv.DictReader(written(path).split("\n"), **how):
         level, page, *place = (int(float(row[name])) for name in _PLACE)
         box = _sized(*map(row.get, ("left", "top", "width", "height")))
+        # By page, block, paragraph and line, as a table may have the rows of words alone.
+        line = lines.setdefault((page, *place), [Found(page=page)])
         if level == 1:
             sizes[page] = box[2:]
-        elif level > 3:
-            # By page, block, paragraph and line, as a table may have the rows of words alone.
-            line = lines.setdefault((page, *place), [Found(page=page)])
-            if level == 4:
-                line[0].box = box
-            elif (text := row["text"] or "").strip():
-                line.append(Found(text, box, number(row["conf"], 100), page))
+        elif level == 4:
+            line[0].box = box
+        elif (text := row["text"] or "").strip():
+            line.append(Found(text, box, number(row["conf"], 100), page))
     return None, [*lines.values()], sizes
 
 

@@ -25,8 +25,7 @@ from formlab.trees import escape, leaves, pointer, unescape
 _NAMES = tomllib.loads(Path(__file__).with_name("harnesses.toml").read_text("utf-8"))
 _DOCLING, _OLMOCR, _BESIDE = _NAMES["docling_eval"], _NAMES["olmocr"], _NAMES["lmms_eval"]["beside"]
 _LOG, _SHARD, _TEST = ({*of} for of in _NAMES["begins"].values())
-_SHARDS, _TESTS, _PAGE = "**/*.parquet", "*.jsonl", re.compile(_OLMOCR["page"])
-_SPELT = {ord(mark): text for marks, text in _OLMOCR["spelt"].items() for mark in marks}
+_SHARDS, _TESTS, _PAGES = "**/*.parquet", "*.jsonl", "*/**/*.md"
 
 
 def inspect(source: Source) -> Iterator[Row]:
@@ -233,13 +232,11 @@ def docling_eval(source: Source) -> Iterator[Row]:
         gold, answer, info = cells
         outcome = str(row.get("status") or "success").lower().rpartition(".")[2]
         status = _DOCLING["status"].get(outcome, "api_error") if answer else "api_error"
-        error = None if status in tables.USABLE else f"conversion: {outcome}"
-        system = str(info.get("asset") or info.get("name") or "docling")
-        given = {"system": system, "scores": scores[str(row["document_id"])]}
+        call = {"error": None if status in tables.USABLE else f"conversion: {outcome}"}
+        system, name = str(info.get("asset") or info.get("name") or "docling"), row["document_id"]
         gold, answer = _docling_values(gold), _docling_values(answer) if answer else None
-        return Sample(
-            row["document_id"], None, gold, answer, status, call={"error": error}, **given
-        )
+        given = {"scores": scores[str(name)], "call": call}
+        return Sample(name, None, gold, answer, status, system, **given)
 
     source.files += (shards := _files(source.path, _SHARDS))
     # Not the images, which are most of a shard.
@@ -257,16 +254,13 @@ def _files(path: Path, pattern: str) -> list[Path]:
 
 def _docling_values(document: Row) -> tuple[Any, ...]:
     """The text of a Docling document in the order of its body, and each value at its key."""
-    texts, nodes, seen = [], [document.get("body") or {}], set()
+    texts, nodes = [], [document.get("body") or {}]
     while nodes:
+        cells = at(node := nodes.pop(), "data", "table_cells") or ()
         # Of children that lead back to what they are children of there would be no end.
-        if id(node := nodes.pop()) in seen:
-            continue
-        seen.add(id(node))
-        cells = at(node, "data", "table_cells") or ()
-        texts += [str(part["text"]) for part in (node, *cells) if part.get("text")]
+        texts += [str(text) for part in (node, *cells) if (text := part.pop("text", None))]
         # References such as `#/texts/3`.
-        places = (str(child.get("$ref")).split("/") for child in node.get("children") or ())
+        places = (str(child.get("$ref")).split("/") for child in node.pop("children", None) or ())
         nodes += [document[kind][int(place)] for _, kind, place in places][::-1]
     pairs, counts = [(None, " ".join(texts))], Counter[str]()
     for item in document.get("key_value_items") or ():
@@ -285,8 +279,11 @@ def _docling_values(document: Row) -> tuple[Any, ...]:
 def olmocr(source: Source) -> Iterator[Row]:
     """olmOCR-bench's folder of tests and pages"""
     # Each test is a field, judged as by olmocr/bench/tests.py of allenai/olmocr.
-    home, pages = source.path, _pages(source.path)
-    found = (file for file in _files(home, _TESTS) if names(file, ".jsonl") >= _TEST)
+    home, pages = source.path, dict[tuple[str, ...], Path]()
+    for file in filter(files.is_file, home.glob(_PAGES)):
+        if of := re.fullmatch(_OLMOCR["page"], file.relative_to(home).as_posix()):
+            pages[of.groups()] = file
+    found = (file for file in _files(home, _TESTS) if names(file) >= _TEST)
     tests = [test for file in found for test in samples.json_lines(source, file)]
     runs = sorted({(candidate, repeat) for candidate, _, _, repeat in pages})
     entries = ((origin, (line, *run)) for run in runs for origin, line in tests)
@@ -309,18 +306,11 @@ def olmocr(source: Source) -> Iterator[Row]:
     return sample_rows(source, home.resolve().name, entries, sample_of)
 
 
-def _pages(home: Path) -> dict[tuple[str, ...], Path]:
-    """The pages below a folder by candidate, PDF, page and repeat."""
-    named = ((_PAGE.fullmatch(f.relative_to(home).as_posix()), f) for f in home.glob("*/**/*.md"))
-    return {match.groups(): file for match, file in named if match and files.is_file(file)}
-
-
 def _answer_to(test: Row, gold: str, markdown: str) -> str | None:
     """What is asked for, if a page passes a test; else the text that should be absent, or null."""
-    texts, most = [markdown, test["text"], test["before"], test["after"]], test["max_diffs"]
+    most, texts = test["max_diffs"], [markdown, *map(test.get, ("text", "before", "after"))]
     for mark, plain in _OLMOCR["marks"].items():
-        texts = [re.sub(mark, plain, text) for text in texts]
-    texts = (unicodedata.normalize("NFC", text).translate(_SPELT) for text in texts)
+        texts = [re.sub(mark, plain, unicodedata.normalize("NFC", text)) for text in texts]
     page, text, before, after = texts
     if test["type"] == "order":
         # Seen from the end, the last place of the second text is its first.
@@ -348,6 +338,6 @@ _FITS = {
     vlmevalkit: lambda p: {"index", "prediction"} <= names(p) and "predict" not in names(p),
     stickler: lambda p: "comparison_result" in names(p, ".jsonl"),
     docling_eval: lambda p: any(names(f, ".parquet") >= _SHARD for f in _files(p, _SHARDS)[:1]),
-    olmocr: lambda p: any(names(f, ".jsonl") >= _TEST for f in p.glob(_TESTS)) and any(_pages(p)),
+    olmocr: lambda p: any(names(f) >= _TEST for f in p.glob(_TESTS)) and any(p.glob(_PAGES)),
 }
 READERS = {r.__name__: Reader(r.__name__, str(r.__doc__), fits, r) for r, fits in _FITS.items()}

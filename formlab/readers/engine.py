@@ -1,11 +1,9 @@
 """What Azure, Textract, Document AI, hOCR, ALTO, PAGE XML and Tesseract's TSV say of documents."""
 
 import csv
-import math
 import re
 import tomllib
 from bisect import bisect
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,11 +19,9 @@ from formlab.readers import ODD, Reader, Row, Source, answers, by_name, door
 from formlab.readers.door import Box, around, as_text, at, number, written
 from formlab.trees import leaves
 
-_VALUE = re.compile(r"value(?!_?type)", re.IGNORECASE)
 _FILES = tomllib.loads(Path(__file__).with_name("engines.toml").read_text("utf-8"))
 _PAGES, _LINES, _WORDS, _PLACE, _SUMMARIES = (of.split() for of in _FILES.pop("names").values())
-_NUMBER = r"\s+(-?[0-9.]+)"
-_BOX, _SURE = re.compile(rf"\bbbox{_NUMBER * 4}"), re.compile(rf"\bx_wconf{_NUMBER}")
+_VALUE, _BOX, _SURE, _POINT = _FILES.pop("patterns").values()
 _SAFE: dict[str, Any] = {"no_network": True, "huge_tree": False, "remove_comments": True}
 
 
@@ -135,7 +131,7 @@ def _marked_up(path: Path, *, parser: Any) -> Reading:
     if declared is not None and next(declared.iterentities(), None) is not None:
         raise DataBroken("XML that declares entities", where=path, remedy="take them out")
     # Regions stand in the order of the groups that refer to them, each with an index.
-    order, read, sizes, last = {}, [], {}, [math.inf]
+    order, read, sizes, last = {}, [], {}, [float("inf")]
     for part in root.iterfind(".//*[@regionRef]"):
         groups = [part, *part.iterancestors()][::-1]
         order[part.get("regionRef")] = [int(number(group.get("index")) or 0) for group in groups]
@@ -164,15 +160,15 @@ def _element(element: Any, page: int) -> Found:
         text, sure = best.findtext("{*}Unicode", "").strip(), number(best.get("conf"))
     elif "class" in element.attrib:
         text = " ".join("".join(element.itertext()).split())
-        sure = number(f[1], 100) if (f := _SURE.search(element.get("title", ""))) else None
+        sure = number(f[1], 100) if (f := re.search(_SURE, element.get("title", ""))) else None
     return Found(text, _outline(element), sure, page)
 
 
 def _outline(element: Any) -> Box | None:
-    if stated := _BOX.search(element.get("title", "")):
+    if stated := re.search(_BOX, element.get("title", "")):
         return around(stated.groups())
     if (outline := element.find("{*}Coords")) is not None:
-        return around(re.findall(r"(-?[0-9.]+),(-?[0-9.]+)", outline.get("points", "")))
+        return around(re.findall(_POINT, outline.get("points", "")))
     return _sized(*(element.get(side) for side in ("HPOS", "VPOS", "WIDTH", "HEIGHT")))
 
 
@@ -207,9 +203,9 @@ def _first(value: Any, *names: str) -> Any:
 
 def _keyed(pairs: Iterable[tuple[str | None, Any]]) -> dict[str, Any]:
     """Values by their keys; those of a key that is there several times, and objects, are a list."""
-    found = defaultdict[str, list[Any]](list)
+    found: dict[str, list[Any]] = {}
     for key, value in pairs:
-        found[(key or "").strip(" :*")].append(value)
+        found.setdefault((key or "").strip(" :*"), []).append(value)
     return {key: v if len(v) > 1 or isinstance(v[0], dict) else v[0] for key, v in found.items()}
 
 
@@ -229,17 +225,13 @@ def _part(element: Any, page: int = 1, text: str = "") -> Found:
     sure = number(sure) if percent is None else number(percent, 100)
     # Places of entities count pages from 0.
     count = _first(place, "pageNumber", "Page") or (number(at(place, "page")) or page - 1) + 1
-    return Found(" ".join(said.split()), _box(place), sure, int(count), start)
-
-
-def _box(place: Any) -> Box | None:
-    """The box around corners, in which 0 is left out, or numbers in turn; or by corner and size."""
-    if sides := at(place, "Geometry", "BoundingBox"):
-        return _sized(*map(sides.get, ("Left", "Top", "Width", "Height")))
-    corners = at(place, "polygon") or at(place, "boundingPoly", "normalizedVertices") or []
+    # Sides, or corners as numbers in turn or as points, of which 0 is left out.
+    sides, outline = at(place, "Geometry", "BoundingBox"), at(place, "boundingPoly")
+    corners = at(place, "polygon") or at(outline, "normalizedVertices") or []
     if all(isinstance(corner, dict) for corner in corners):
         corners = [(corner.get("x") or 0, corner.get("y") or 0) for corner in corners]
-    return around(corners)
+    box = _sized(*map(sides.get, ("Left", "Top", "Width", "Height"))) if sides else around(corners)
+    return Found(" ".join(said.split()), box, sure, int(count), start)
 
 
 def _paged(content: Any) -> Reading:
@@ -255,10 +247,10 @@ def _paged(content: Any) -> Reading:
         # A line begins with its first word; words of a page without lines are those of one.
         lines = [[part(line)] for line in _every([page], "lines")] or [[part(None)]]
         lines.sort(key=lambda line: line[0].start)
-        starts = [line[0].start for line in lines]
         words = map(part, _every([page], "words") + _every([page], "tokens"))
         for word in sorted(words, key=lambda word: word.start):
-            lines[max(bisect(starts, word.start) - 1, 0)].append(word)
+            place = bisect(lines, word.start, key=lambda line: line[0].start)
+            lines[max(place - 1, 0)].append(word)
         read += lines
         pairs += [(part, pair) for pair in _every([page], "formFields")]
     for part, pair in pairs:
@@ -277,7 +269,7 @@ def _paged(content: Any) -> Reading:
 def _azure_field(value: Any) -> Any:
     """A field as its page shows it, or those in a list or an object; without text if absent."""
     kind = _first(value, "type", "valueType")
-    stated = (v for name, v in (value or {}).items() if _VALUE.match(name) and v is not None)
+    stated = (v for name, v in (value or {}).items() if re.match(_VALUE, name) and v is not None)
     typed = next(stated, None)
     if isinstance(typed, list):
         return [*map(_azure_field, typed)]

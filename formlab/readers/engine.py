@@ -59,17 +59,16 @@ def _rows(reading: Reading, size: tuple[int, int] | None, *, has_text: bool) -> 
         yield row(value, path)
     if values and not has_text:
         return
-    texts, read = [], {"task": "layout", "status": "ok"}
+    texts, rows, read = [], [], {"task": "layout", "status": "ok"}
     for line, *found in lines:
         words = [word for word in found if word.text]
-        line.text = line.text or " ".join(word.text for word in words)
-        if line.text:
-            path = f"/ocr/lines/{len(texts)}"
-            texts.append(line.text)
-            yield row(line, path, kind="line", **read)
-            for place, word in enumerate(words):
-                yield row(word, f"{path}/words/{place}", kind="word", **read)
-    yield {"path": None, "kind": "page", "task": "text", "status": "ok", "value": "\n".join(texts)}
+        if text := line.text or " ".join(word.text for word in words):
+            path, numbered = f"/ocr/lines/{len(texts)}", enumerate(words)
+            texts.append(text)
+            rows.append(row(line, path, value=text, kind="line", **read))
+            rows += [row(w, f"{path}/words/{n}", kind="word", **read) for n, w in numbered]
+    page = {"path": None, "kind": "page", "task": "text", "status": "ok"}
+    yield from [page | {"value": "\n".join(texts)}, *rows]
 
 
 def _reader(

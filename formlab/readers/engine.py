@@ -76,12 +76,7 @@ def _reader(
 ) -> Reader:
     """A reader of files with `mark` in them, one a document; JSON is parsed before it is `read`."""
 
-    def listed(path: Path) -> list[Path]:
-        below = sorted(path.rglob("*")) if path.is_dir() else [path]
-        return [file for file in below if file.name[0] != "." and door.ending(file) in endings]
-
-    def fits(path: Path) -> bool:
-        return any(re.search(mark.encode(), door.head(f)) for f in listed(path)[: door.LOOKED_AT])
+    listed = partial(door.marked, endings=endings, mark=mark)
 
     def rows(source: Source) -> Iterator[Row]:
         source.files, corpus = listed(source.path), source.corpus
@@ -116,7 +111,7 @@ def _reader(
         if len(errors) == len(documents):
             raise errors[0]
 
-    return Reader(name, title, fits, rows)
+    return Reader(name, title, listed, rows)
 
 
 def _sized(*sides: Any) -> Box | None:

@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -25,7 +26,9 @@ from formlab.trees import escape, leaves, pointer, unescape
 _NAMES = tomllib.loads(Path(__file__).with_name("harnesses.toml").read_text("utf-8"))
 _DOCLING, _OLMOCR, _BESIDE = _NAMES["docling_eval"], _NAMES["olmocr"], _NAMES["lmms_eval"]["beside"]
 _LOG, _SHARD, _TEST = ({*of} for of in _NAMES["begins"].values())
-_SHARDS, _TESTS, _PAGES = "**/*.parquet", "*.jsonl", "*/**/*.md"
+_TESTS, _PAGES = "*.jsonl", "*/**/*.md"
+_RESULTS = partial(door.marked, endings=[".json"], mark=r'"fileUrl"\s*:', pattern="results.json")
+_SHARDS = partial(door.marked, endings=[".parquet"], mark=r"\APAR1")
 
 
 def inspect(source: Source) -> Iterator[Row]:
@@ -183,7 +186,7 @@ def stickler(source: Source) -> Iterator[Row]:
 
 def omniai(source: Source) -> Iterator[Row]:
     """OmniAI's results.json"""
-    (file,) = _files(source.path, "results.json")
+    (file,) = _RESULTS(source.path)
 
     def values(text: Any, form: Any) -> tuple[Any, ...]:
         return (None, as_text(text)), *samples.fields(samples.as_object(form) or {})
@@ -238,18 +241,12 @@ def docling_eval(source: Source) -> Iterator[Row]:
         given = {"scores": scores[str(name)], "call": call}
         return Sample(name, None, gold, answer, status, system, **given)
 
-    source.files += (shards := _files(source.path, _SHARDS))
+    source.files += (shards := _SHARDS(source.path))
     # Not the images, which are most of a shard.
     columns = pl.col(f"^({'|'.join(_DOCLING['columns'])})$")
     read = ((s.name, sources.items(pl.scan_parquet(s, glob=False).select(columns))) for s in shards)
     rows = ((o.replace(sources.FRAME, name, 1), row) for name, part in read for o, row in part)
     return sample_rows(source, door.stem(path), rows, sample_of, figures)
-
-
-def _files(path: Path, pattern: str) -> list[Path]:
-    """The files of a folder that are called so, or the one at a path."""
-    found = sorted(path.glob(pattern)) if path.is_dir() else [path]
-    return [file for file in found if files.is_file(file)]
 
 
 def _docling_values(document: Row) -> tuple[Any, ...]:
@@ -283,7 +280,7 @@ def olmocr(source: Source) -> Iterator[Row]:
     for file in filter(files.is_file, home.glob(_PAGES)):
         if of := re.fullmatch(_OLMOCR["page"], file.relative_to(home).as_posix()):
             pages[of.groups()] = file
-    found = (file for file in _files(home, _TESTS) if names(file) >= _TEST)
+    found = (file for file in sorted(home.glob(_TESTS)) if names(file) >= _TEST)
     tests = [test for file in found for test in samples.json_lines(source, file)]
     runs = sorted({(candidate, repeat) for candidate, _, _, repeat in pages})
     entries = ((origin, (line, *run)) for run in runs for origin, line in tests)
@@ -334,10 +331,10 @@ def _place(phrase: str, text: str, allowed: int) -> int | None:
 _FITS = {
     inspect: lambda p: door.ending(p) == ".eval" or names(p, ".json") >= _LOG,
     lmms_eval: lambda p: "filtered_resps" in names(p, ".jsonl"),
-    omniai: lambda p: any("fileUrl" in names(f, ".json") for f in _files(p, "results.json")),
+    omniai: _RESULTS,
     vlmevalkit: lambda p: {"index", "prediction"} <= names(p) and "predict" not in names(p),
     stickler: lambda p: "comparison_result" in names(p, ".jsonl"),
-    docling_eval: lambda p: any(names(f, ".parquet") >= _SHARD for f in _files(p, _SHARDS)[:1]),
+    docling_eval: lambda p: any(names(f) >= _SHARD for f in _SHARDS(p)[:1]),
     olmocr: lambda p: any(names(f) >= _TEST for f in p.glob(_TESTS)) and any(p.glob(_PAGES)),
 }
 READERS = {r.__name__: Reader(r.__name__, str(r.__doc__), fits, r) for r, fits in _FITS.items()}

@@ -16,7 +16,7 @@ from formlab.benchmarks.fincriticaled import decoded
 from formlab.benchmarks.vrdu import Schema, placed
 from formlab.errors import DataBroken, DataMissing
 from formlab.readers import Reader, Row, Source, by_name
-from formlab.readers.door import LOOKED_AT, ending, head, stem, written
+from formlab.readers.door import ending, head, marked, stem, written
 from formlab.text.answers import parse, plain
 from formlab.text.markup import line_rows
 from formlab.text.normalise import as_text
@@ -65,8 +65,7 @@ def formcraft(source: Source) -> Iterator[Row]:
 
 def _form_files(path: Path) -> list[Path]:
     # What is called as an answer and is no file is to be an error, not to be passed over.
-    found = sorted(f for f in path.glob("*") if ending(f) in (".json", ".txt"))
-    return found if any(re.search(_KEY.encode(), head(f)) for f in found[:LOOKED_AT]) else []
+    return marked(path, (".json", ".txt"), _KEY, "*") if path.is_dir() else []
 
 
 def formfactory(source: Source) -> Iterator[Row]:

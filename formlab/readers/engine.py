@@ -97,8 +97,7 @@ def _reader(
                 is_json = endings == [".json"]
                 found = read(files.parse_json(written(file), where=str(file)) if is_json else file)
                 if not any(found):
-                    problem = f"neither pages nor values: {written(file)[:200]!r}"
-                    raise DataBroken(problem, where=file)
+                    raise DataBroken(f"no pages, no values: {written(file)[:200]!r}", where=file)
                 rows = list(_rows(found, sizes.get(doc_id), has_text=has_text))
             except (*ODD, etree.XMLSyntaxError) as error:
                 if not isinstance(error, FormlabError):
@@ -131,10 +130,9 @@ def _marked_up(path: Path, *, parser: Any) -> Reading:
         order[part.get("regionRef")] = [int(number(group.get("index")) or 0) for group in groups]
     for count, page in enumerate(_below(root, _PAGES), start=1):
         # A caption may have lines of its own, and a region none; some engines write words alone.
-        lines = [line for line in _below(page, _LINES) if not _below(line, _LINES)]
-        lines = [(line.getparent().get("id"), line) for line in lines or _below(page, _WORDS)]
-        lines.sort(key=lambda of: order.get(of[1].get("id")) or order.get(of[0], last))
-        read += [[_element(e, count) for e in (of, *_below(of, _WORDS))] for _, of in lines]
+        lines = [e for e in _below(page, _LINES) if not _below(e, _LINES)] or _below(page, _WORDS)
+        lines.sort(key=lambda e: order.get(e.get("id")) or order.get(e.getparent().get("id"), last))
+        read += [[_element(e, count) for e in (line, *_below(line, _WORDS))] for line in lines]
         sides = [page.get(f"image{side}") or page.get(side.upper()) for side in ("Width", "Height")]
         sizes[count] = (_outline(page) or (0, 0, *map(number, sides)))[2:]
     return None, read, sizes

@@ -17,7 +17,7 @@ from rapidfuzz import fuzz
 from formlab import files, tables
 from formlab.errors import DataBroken
 from formlab.readers import Reader, Row, Source, door, samples, sources
-from formlab.readers.door import as_text, at, number
+from formlab.readers.door import as_text, at, decoded, number
 from formlab.readers.samples import ANSWER, OTHERS, Sample, figure, names, sample_rows
 from formlab.text import answers
 from formlab.trees import escape, leaves, pointer, unescape
@@ -39,7 +39,7 @@ def inspect(source: Source) -> Iterator[Row]:
     members = {"header.json": door.Member.of(path)} if is_json else door.members(path)
     if not (head := members.get("header.json") or members.get("_journal/start.json")):
         raise DataBroken("a log has header.json or _journal/start.json", where=path)
-    log = door.decoded(head.read(), dict[str, Any], head.where)
+    log = decoded(head.read(), dict[str, Any], head.where)
     asked, results = log["eval"], log.get("results")
     source.notes[OTHERS["ended"]] += results is None
     named = {n: member for n, member in members.items() if re.fullmatch(r"samples/.*\.json", n)}
@@ -59,7 +59,7 @@ def inspect(source: Source) -> Iterator[Row]:
 def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
     """A sample, as it stands in a log or in a member of one, as formlab reads it."""
     if isinstance(entry, door.Member):
-        entry = door.decoded(entry.read(), dict[str, Any], entry.where)
+        entry = decoded(entry.read(), dict[str, Any], entry.where)
     put_away = entry.get("attachments") or {}
 
     def text(content: Any) -> str | None:
@@ -210,7 +210,7 @@ def omniai(source: Source) -> Iterator[Row]:
         return Sample(name, None, gold, answer, status, system, **given)
 
     source.files.append(file)
-    listed = enumerate(door.decoded(door.Member.of(file).read(), list, file))
+    listed = enumerate(decoded(door.Member.of(file).read(), list, file))
     entries = ((f"{file.name}#/{count}", entry) for count, entry in listed)
     return sample_rows(source, file.resolve().parent.name, entries, sample_of)
 
@@ -231,8 +231,7 @@ def docling_eval(source: Source) -> Iterator[Row]:
 
     def sample_of(row: Row, origin: str) -> Sample:
         cells = (row.get(name) or {} for name in _DOCLING["columns"][:3])
-        cells = (c if isinstance(c, dict) else door.decoded(c, dict, origin) for c in cells)
-        gold, answer, info = cells
+        gold, answer, info = (c if type(c) is dict else decoded(c, dict, origin) for c in cells)
         outcome = str(row.get("status") or "success").lower().rpartition(".")[2]
         status = _DOCLING["status"].get(outcome, "api_error") if answer else "api_error"
         call = {"error": None if status in tables.USABLE else f"conversion: {outcome}"}

@@ -8,15 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypedDict
 
-import msgspec
-
 from formlab import files
 from formlab.benchmarks import formfactory as factory
 from formlab.benchmarks.fincriticaled import decoded
-from formlab.benchmarks.vrdu import Schema, placed
+from formlab.benchmarks.vrdu import Schema
+from formlab.benchmarks.vrdu.dataset import Entity, placed
 from formlab.errors import DataBroken, DataMissing
 from formlab.readers import Reader, Row, Source, by_name
-from formlab.readers.door import ending, head, marked, stem, written
+from formlab.readers.door import at, ending, head, marked, stem, written
 from formlab.text.answers import parse, plain
 from formlab.text.markup import line_rows
 from formlab.text.normalise import as_text
@@ -133,12 +132,6 @@ def _output(answer: Any, where: str) -> Iterator[Row]:
         yield {"role": "call", "task": "click", "status": "api_error", "error": str(reason)[:2000]}
 
 
-class _Value(msgspec.Struct, array_like=True):
-    text: str
-    box: Any = None
-    segments: Any = None
-
-
 def vrdu(source: Source) -> Iterator[Row]:
     """Predictions in VRDU's own format, one file a split; documents may have no entities."""
     path, split = source.path, source.corpus.split
@@ -148,13 +141,12 @@ def vrdu(source: Source) -> Iterator[Row]:
         raise DataMissing(f"no predictions for split {split!r}", where=path, remedy=remedy)
     content = files.convert(files.read_json(file, once=True), Row, where=file, remedy=_RESULTS)
     results = files.convert(content.get("results"), Row, where=f"{file}#/results", remedy=_RESULTS)
-    stated = content["meta"].get("model") if isinstance(content.get("meta"), dict) else None
-    source.name = stated if isinstance(stated, str) else split if path.is_file() else None
+    source.name = as_text(at(content, "meta", "model")) or (split if path.is_file() else None)
     source.files.append(file)
     notes, groups = source.notes, (schema := Schema.of(source.corpus)).groups
     for document, listed in results.items():
         where = f"{file.name}#/results/{document}"
-        entities = files.convert(listed, list[tuple[str, _Value]], where=where, remedy=_RESULTS)
+        entities = files.convert(listed, list[tuple[str, Entity]], where=where, remedy=_RESULTS)
         base = {"role": "answer", "doc_id": document, "task": "entity", "status": "ok"}
         if not entities:
             yield base | {"origin": where}

@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 from formlab import files
 from formlab.benchmarks import formfactory as factory
 from formlab.benchmarks.fincriticaled import decoded
+from formlab.benchmarks.formcraft.forms import ITEMS, answer_rows, form_rows
 from formlab.benchmarks.vrdu import Schema
 from formlab.benchmarks.vrdu.dataset import Entity, placed
 from formlab.errors import DataBroken, DataMissing
@@ -32,8 +33,6 @@ _Entry = TypedDict("_Entry", dict.fromkeys(_FORM, str | None) | _ENTRY, total=Fa
 
 def formcraft(source: Source) -> Iterator[Row]:
     """What models wrote in FORMCRAFT's schema, a form a file with the answers to its items."""
-    from formlab.benchmarks.formcraft.forms import ITEMS, answer_rows, form_rows
-
     named = by_name("answers for", ((stem(file), file) for file in _form_files(source.path)))
     source.files += named.values()
     for doc_id, file in named.items():
@@ -80,17 +79,16 @@ def formfactory(source: Source) -> Iterator[Row]:
         entries = files.convert(entries, list[Row], where=file.name, remedy=_OUTPUT)
         for index, cells in enumerate(entries):
             where = file.name if is_text else f"{file.name}#/{index}"
-            entry = files.convert(cells, _Entry, where=where, remedy=_OUTPUT)
+            instance = files.convert(cells, _Entry, where=where, remedy=_OUTPUT).get("instance")
             kind = "output" if cells.get("submission_time") is None else "submission"
-            stated = [*map(str, map(entry.get, _FORM)), file.stem]
+            stated = [*map(str, map(cells.get, _FORM)), file.stem]
             codes = {name.split(mark)[0] for name in stated for mark in "_."}
             forms = (f for f in factory.forms().values() if {f.code, f.file} & codes)
             if is_text:
                 document = stem(file)
             elif form := next(forms, None):
-                number = entry.get("instance")
-                numbers[form.code, kind] += (is_next := number is None)
-                document = factory.doc_id(form, number or numbers[form.code, kind])
+                numbers[form.code, kind] += (is_next := instance is None)
+                document = factory.doc_id(form, instance or numbers[form.code, kind])
                 source.notes[f"{kind}s without an instance number, taken in order"] += is_next
             else:
                 source.notes["outputs of a form that is not known"] += 1

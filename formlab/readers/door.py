@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -137,6 +137,13 @@ def head(path: str | Path) -> bytes:
     with suppress(FormlabError, OSError):
         return Member.of(path).read(2**16)
     return b""
+
+
+def marked(path: Path, endings: Iterable[str], mark: str, pattern: str = "**/*") -> list[Path]:
+    """The files so ending of a folder, or one, if `mark` is at the start of one of the first."""
+    below = sorted(path.glob(pattern)) if path.is_dir() else [path]
+    found = [file for file in below if file.name[0] != "." and ending(file) in endings]
+    return found if any(re.search(mark.encode(), head(f)) for f in found[:LOOKED_AT]) else []
 
 
 def kind(name: str | Path, start: bytes | None = None) -> str:

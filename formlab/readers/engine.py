@@ -1,11 +1,9 @@
 """What Azure, Textract, Document AI, hOCR, ALTO, PAGE XML and Tesseract's TSV say of documents."""
 
 import csv
-import math
 import re
 import tomllib
 from bisect import bisect
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,11 +19,9 @@ from formlab.readers import ODD, Reader, Row, Source, answers, by_name, door
 from formlab.readers.door import Box, around, as_text, at, number, written
 from formlab.trees import leaves
 
-_VALUE = re.compile(r"value(?!_?type)", re.IGNORECASE)
 _FILES = tomllib.loads(Path(__file__).with_name("engines.toml").read_text("utf-8"))
 _PAGES, _LINES, _WORDS, _PLACE, _SUMMARIES = (of.split() for of in _FILES.pop("names").values())
-_NUMBER = r"\s+(-?[0-9.]+)"
-_BOX, _SURE = re.compile(rf"\bbbox{_NUMBER * 4}"), re.compile(rf"\bx_wconf{_NUMBER}")
+_VALUE, _BOX, _SURE, _POINT = _FILES.pop("patterns").values()
 _SAFE: dict[str, Any] = {"no_network": True, "huge_tree": False, "remove_comments": True}
 
 
@@ -48,30 +44,29 @@ def _rows(reading: Reading, size: tuple[int, int] | None, *, has_text: bool) -> 
     """The values, and text and words if there is none or the gold's pages, of `size`, have."""
     values, lines, sizes = reading
 
-    def row(part: Found, path: str, text: str | None, **cells: Any) -> Row:
+    def row(part: Found, path: str, **cells: Any) -> Row:
         # Boxes are in pixels of the gold's page if that is known, else as the engine has them.
         sides = sizes.get(part.page, (0, 0))
         scale = (size[0] / sides[0], size[1] / sides[1]) if size and all(sides) else (1.0, 1.0)
         corners = zip(tables.BOX, part.box or (), scale * 2, strict=False)
         box = {side: corner * by for side, corner, by in corners}
-        stated = {"path": path, "page": part.page, "confidence": part.confidence}
-        return stated | box | {"value": text} | cells
+        stated = {"path": path, "value": part.text.strip() or None, "page": part.page}
+        return stated | {"confidence": part.confidence} | box | cells
 
     # One form is no list of forms.
     is_one = isinstance(values, list) and len(values) == 1
     for path, value in leaves(values[0] if is_one else values or {}):
-        yield row(value, path, value.text.strip() or None)
+        yield row(value, path)
     if values and not has_text:
         return
     texts, rows, read = [], [], {"task": "layout", "status": "ok"}
     for line, *found in lines:
         words = [word for word in found if word.text]
         if text := line.text or " ".join(word.text for word in words):
-            path = f"/ocr/lines/{len(texts)}"
-            rows.append(row(line, path, text, kind="line", **read))
-            for place, word in enumerate(words):
-                rows.append(row(word, f"{path}/words/{place}", word.text, kind="word", **read))
+            path, numbered = f"/ocr/lines/{len(texts)}", enumerate(words)
             texts.append(text)
+            rows.append(row(line, path, value=text, kind="line", **read))
+            rows += [row(w, f"{path}/words/{n}", kind="word", **read) for n, w in numbered]
     page = {"path": None, "kind": "page", "task": "text", "status": "ok"}
     yield from [page | {"value": "\n".join(texts)}, *rows]
 
@@ -81,12 +76,7 @@ def _reader(
 ) -> Reader:
     """A reader of files with `mark` in them, one a document; JSON is parsed before it is `read`."""
 
-    def listed(path: Path) -> list[Path]:
-        below = sorted(path.rglob("*")) if path.is_dir() else [path]
-        return [file for file in below if file.name[0] != "." and door.ending(file) in endings]
-
-    def fits(path: Path) -> bool:
-        return any(re.search(mark.encode(), door.head(f)) for f in listed(path)[: door.LOOKED_AT])
+    listed = partial(door.marked, endings=endings, mark=mark)
 
     def rows(source: Source) -> Iterator[Row]:
         source.files, corpus = listed(source.path), source.corpus
@@ -107,8 +97,7 @@ def _reader(
                 is_json = endings == [".json"]
                 found = read(files.parse_json(written(file), where=str(file)) if is_json else file)
                 if not any(found):
-                    problem = f"neither pages nor values: {written(file)[:200]!r}"
-                    raise DataBroken(problem, where=file)
+                    raise DataBroken(f"no pages, no values: {written(file)[:200]!r}", where=file)
                 rows = list(_rows(found, sizes.get(doc_id), has_text=has_text))
             except (*ODD, etree.XMLSyntaxError) as error:
                 if not isinstance(error, FormlabError):
@@ -121,7 +110,7 @@ def _reader(
         if len(errors) == len(documents):
             raise errors[0]
 
-    return Reader(name, title, fits, rows)
+    return Reader(name, title, listed, rows)
 
 
 def _sized(*sides: Any) -> Box | None:
@@ -135,16 +124,15 @@ def _marked_up(path: Path, *, parser: Any) -> Reading:
     if declared is not None and next(declared.iterentities(), None) is not None:
         raise DataBroken("XML that declares entities", where=path, remedy="take them out")
     # Regions stand in the order of the groups that refer to them, each with an index.
-    order, read, sizes, last = {}, [], {}, [math.inf]
+    order, read, sizes, last = {}, [], {}, [float("inf")]
     for part in root.iterfind(".//*[@regionRef]"):
         groups = [part, *part.iterancestors()][::-1]
         order[part.get("regionRef")] = [int(number(group.get("index")) or 0) for group in groups]
     for count, page in enumerate(_below(root, _PAGES), start=1):
         # A caption may have lines of its own, and a region none; some engines write words alone.
-        lines = [line for line in _below(page, _LINES) if not _below(line, _LINES)]
-        lines = [(line.getparent().get("id"), line) for line in lines or _below(page, _WORDS)]
-        lines.sort(key=lambda of: order.get(of[1].get("id")) or order.get(of[0], last))
-        read += [[_element(e, count) for e in (of, *_below(of, _WORDS))] for _, of in lines]
+        lines = [e for e in _below(page, _LINES) if not _below(e, _LINES)] or _below(page, _WORDS)
+        lines.sort(key=lambda e: order.get(e.get("id")) or order.get(e.getparent().get("id"), last))
+        read += [[_element(e, count) for e in (line, *_below(line, _WORDS))] for line in lines]
         sides = [page.get(f"image{side}") or page.get(side.upper()) for side in ("Width", "Height")]
         sizes[count] = (_outline(page) or (0, 0, *map(number, sides)))[2:]
     return None, read, sizes
@@ -164,15 +152,15 @@ def _element(element: Any, page: int) -> Found:
         text, sure = best.findtext("{*}Unicode", "").strip(), number(best.get("conf"))
     elif "class" in element.attrib:
         text = " ".join("".join(element.itertext()).split())
-        sure = number(f[1], 100) if (f := _SURE.search(element.get("title", ""))) else None
+        sure = number(f[1], 100) if (f := re.search(_SURE, element.get("title", ""))) else None
     return Found(text, _outline(element), sure, page)
 
 
 def _outline(element: Any) -> Box | None:
-    if stated := _BOX.search(element.get("title", "")):
+    if stated := re.search(_BOX, element.get("title", "")):
         return around(stated.groups())
     if (outline := element.find("{*}Coords")) is not None:
-        return around(re.findall(r"(-?[0-9.]+),(-?[0-9.]+)", outline.get("points", "")))
+        return around(re.findall(_POINT, outline.get("points", "")))
     return _sized(*(element.get(side) for side in ("HPOS", "VPOS", "WIDTH", "HEIGHT")))
 
 
@@ -183,15 +171,14 @@ def _tesseract(path: Path) -> Reading:
     for row in csv.DictReader(written(path).split("\n"), **how):
         level, page, *place = (int(float(row[name])) for name in _PLACE)
         box = _sized(*map(row.get, ("left", "top", "width", "height")))
+        # By page, block, paragraph and line, as a table may have the rows of words alone.
+        line = lines.setdefault((page, *place), [Found(page=page)])
         if level == 1:
             sizes[page] = box[2:]
-        elif level > 3:
-            # By page, block, paragraph and line, as a table may have the rows of words alone.
-            line = lines.setdefault((page, *place), [Found(page=page)])
-            if level == 4:
-                line[0].box = box
-            elif (text := row["text"] or "").strip():
-                line.append(Found(text, box, number(row["conf"], 100), page))
+        elif level == 4:
+            line[0].box = box
+        elif (text := row["text"] or "").strip():
+            line.append(Found(text, box, number(row["conf"], 100), page))
     return None, [*lines.values()], sizes
 
 
@@ -208,9 +195,9 @@ def _first(value: Any, *names: str) -> Any:
 
 def _keyed(pairs: Iterable[tuple[str | None, Any]]) -> dict[str, Any]:
     """Values by their keys; those of a key that is there several times, and objects, are a list."""
-    found = defaultdict[str, list[Any]](list)
+    found: dict[str, list[Any]] = {}
     for key, value in pairs:
-        found[(key or "").strip(" :*")].append(value)
+        found.setdefault((key or "").strip(" :*"), []).append(value)
     return {key: v if len(v) > 1 or isinstance(v[0], dict) else v[0] for key, v in found.items()}
 
 
@@ -230,23 +217,20 @@ def _part(element: Any, page: int = 1, text: str = "") -> Found:
     sure = number(sure) if percent is None else number(percent, 100)
     # Places of entities count pages from 0.
     count = _first(place, "pageNumber", "Page") or (number(at(place, "page")) or page - 1) + 1
-    return Found(" ".join(said.split()), _box(place), sure, int(count), start)
-
-
-def _box(place: Any) -> Box | None:
-    """The box around corners, in which 0 is left out, or numbers in turn; or by corner and size."""
-    if sides := at(place, "Geometry", "BoundingBox"):
-        return _sized(*map(sides.get, ("Left", "Top", "Width", "Height")))
-    corners = at(place, "polygon") or at(place, "boundingPoly", "normalizedVertices") or []
+    # Sides, or corners as numbers in turn or as points, of which 0 is left out.
+    sides, outline = at(place, "Geometry", "BoundingBox"), at(place, "boundingPoly")
+    corners = at(place, "polygon") or at(outline, "normalizedVertices") or []
     if all(isinstance(corner, dict) for corner in corners):
         corners = [(corner.get("x") or 0, corner.get("y") or 0) for corner in corners]
-    return around(corners)
+    box = _sized(*map(sides.get, ("Left", "Top", "Width", "Height"))) if sides else around(corners)
+    return Found(" ".join(said.split()), box, sure, int(count), start)
 
 
 def _paged(content: Any) -> Reading:
-    """Lines with their words in the order of the text; entities, else the fields on the pages."""
-    document = at(content, "document") or content
-    read, sizes, pairs, text = [], {}, [], at(document, "text") or ""
+    """Lines with their words in the order of the text; forms, else entities, else keyed values."""
+    document = at(content, "analyzeResult") or at(content, "document") or content
+    read, sizes, keyed, text = [], {}, [], at(document, "text") or ""
+    pairs = [(_part, pair) for pair in _every([document], "keyValuePairs")]
     for count, page in enumerate(_every([document], "pages"), start=1):
         count = int(number(at(page, "pageNumber")) or count)
         part = partial(_part, page=count, text=text)
@@ -255,34 +239,29 @@ def _paged(content: Any) -> Reading:
         # A line begins with its first word; words of a page without lines are those of one.
         lines = [[part(line)] for line in _every([page], "lines")] or [[part(None)]]
         lines.sort(key=lambda line: line[0].start)
-        starts = [line[0].start for line in lines]
         words = map(part, _every([page], "words") + _every([page], "tokens"))
         for word in sorted(words, key=lambda word: word.start):
-            lines[max(bisect(starts, word.start) - 1, 0)].append(word)
+            place = bisect(lines, word.start, key=lambda line: line[0].start)
+            lines[max(place - 1, 0)].append(word)
         read += lines
-        for pair in _every([page], "formFields"):
-            name, value = part(at(pair, "fieldName")), part(at(pair, "fieldValue"))
-            tick = at(pair, "valueType") or ""
-            said = tick if "checkbox" in tick else at(pair, "correctedValueText")
-            value.text = said or value.text
-            pairs.append((at(pair, "correctedKeyText") or name.text, value))
-    return _entities(document, "entities") or _keyed(pairs), read, sizes
-
-
-def _azure(content: Any) -> Reading:
-    result, pairs = at(content, "analyzeResult") or content, []
-    fields = (at(document, "fields") or {} for document in _every([result], "documents"))
-    forms = [{name: _azure_field(value) for name, value in form.items()} for form in fields]
-    for pair in _every([result], "keyValuePairs"):
-        value = replace(_part(at(pair, "value")), confidence=number(at(pair, "confidence")))
-        pairs.append((_part(at(pair, "key")).text, value))
-    return forms if any(forms) else _keyed(pairs), *_paged(result)[1:]
+        pairs += [(part, pair) for pair in _every([page], "formFields")]
+    for part, pair in pairs:
+        # How sure a value is may stand beside it.
+        value = part(pair | (_first(pair, "value", "fieldValue") or {}))
+        tick = at(pair, "valueType") or ""
+        said = tick if "checkbox" in tick else at(pair, "correctedValueText")
+        value.text = said or value.text
+        name = at(pair, "correctedKeyText") or part(_first(pair, "key", "fieldName")).text
+        keyed.append((name, value))
+    fields = (at(form, "fields") or {} for form in _every([document], "documents"))
+    forms = [{name: _azure_field(value) for name, value in of.items()} for of in fields]
+    return forms if any(forms) else _entities(document, "entities") or _keyed(keyed), read, sizes
 
 
 def _azure_field(value: Any) -> Any:
     """A field as its page shows it, or those in a list or an object; without text if absent."""
     kind = _first(value, "type", "valueType")
-    stated = (v for name, v in (value or {}).items() if _VALUE.match(name) and v is not None)
+    stated = (v for name, v in (value or {}).items() if re.match(_VALUE, name) and v is not None)
     typed = next(stated, None)
     if isinstance(typed, list):
         return [*map(_azure_field, typed)]
@@ -345,5 +324,5 @@ _XML = partial(_marked_up, parser=etree.XMLParser(resolve_entities=False, load_d
 # Without a declaration libxml2 takes HTML for Latin-1.
 _HOCR = partial(_marked_up, parser=etree.HTMLParser(encoding="utf-8", **_SAFE))
 # In the order of `engines.toml`.
-_READ = (_azure, _textract, _paged, _HOCR, _XML, _XML, _tesseract)
+_READ = (_paged, _textract, _paged, _HOCR, _XML, _XML, _tesseract)
 READERS = {n: _reader(n, read, **_FILES[n]) for n, read in zip(_FILES, _READ, strict=True)}

@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -16,7 +17,7 @@ from rapidfuzz import fuzz
 from formlab import files, tables
 from formlab.errors import DataBroken
 from formlab.readers import Reader, Row, Source, door, samples, sources
-from formlab.readers.door import as_text, at, number
+from formlab.readers.door import as_text, at, decoded, number
 from formlab.readers.samples import ANSWER, OTHERS, Sample, figure, names, sample_rows
 from formlab.text import answers
 from formlab.trees import escape, leaves, pointer, unescape
@@ -25,8 +26,9 @@ from formlab.trees import escape, leaves, pointer, unescape
 _NAMES = tomllib.loads(Path(__file__).with_name("harnesses.toml").read_text("utf-8"))
 _DOCLING, _OLMOCR, _BESIDE = _NAMES["docling_eval"], _NAMES["olmocr"], _NAMES["lmms_eval"]["beside"]
 _LOG, _SHARD, _TEST = ({*of} for of in _NAMES["begins"].values())
-_SHARDS, _TESTS, _PAGE = "**/*.parquet", "*.jsonl", re.compile(_OLMOCR["page"])
-_SPELT = {ord(mark): text for marks, text in _OLMOCR["spelt"].items() for mark in marks}
+_TESTS, _PAGES = "*.jsonl", "*/**/*.md"
+_RESULTS = partial(door.marked, endings=[".json"], mark=r'"fileUrl"\s*:', pattern="results.json")
+_SHARDS = partial(door.marked, endings=[".parquet"], mark=r"\APAR1")
 
 
 def inspect(source: Source) -> Iterator[Row]:
@@ -37,7 +39,7 @@ def inspect(source: Source) -> Iterator[Row]:
     members = {"header.json": door.Member.of(path)} if is_json else door.members(path)
     if not (head := members.get("header.json") or members.get("_journal/start.json")):
         raise DataBroken("a log has header.json or _journal/start.json", where=path)
-    log = door.decoded(head.read(), dict[str, Any], head.where)
+    log = decoded(head.read(), dict[str, Any], head.where)
     asked, results = log["eval"], log.get("results")
     source.notes[OTHERS["ended"]] += results is None
     named = {n: member for n, member in members.items() if re.fullmatch(r"samples/.*\.json", n)}
@@ -57,7 +59,7 @@ def inspect(source: Source) -> Iterator[Row]:
 def inspect_sample(entry: Row | door.Member, _: str = "") -> Sample:
     """A sample, as it stands in a log or in a member of one, as formlab reads it."""
     if isinstance(entry, door.Member):
-        entry = door.decoded(entry.read(), dict[str, Any], entry.where)
+        entry = decoded(entry.read(), dict[str, Any], entry.where)
     put_away = entry.get("attachments") or {}
 
     def text(content: Any) -> str | None:
@@ -184,7 +186,7 @@ def stickler(source: Source) -> Iterator[Row]:
 
 def omniai(source: Source) -> Iterator[Row]:
     """OmniAI's results.json"""
-    (file,) = _files(source.path, "results.json")
+    (file,) = _RESULTS(source.path)
 
     def values(text: Any, form: Any) -> tuple[Any, ...]:
         form = answers.stated(form) if isinstance(form, str) else form
@@ -209,7 +211,7 @@ def omniai(source: Source) -> Iterator[Row]:
         return Sample(name, None, gold, answer, status, system, **given)
 
     source.files.append(file)
-    listed = enumerate(door.decoded(door.Member.of(file).read(), list, file))
+    listed = enumerate(decoded(door.Member.of(file).read(), list, file))
     entries = ((f"{file.name}#/{count}", entry) for count, entry in listed)
     return sample_rows(source, file.resolve().parent.name, entries, sample_of)
 
@@ -230,19 +232,16 @@ def docling_eval(source: Source) -> Iterator[Row]:
 
     def sample_of(row: Row, origin: str) -> Sample:
         cells = (row.get(name) or {} for name in _DOCLING["columns"][:3])
-        cells = (c if isinstance(c, dict) else door.decoded(c, dict, origin) for c in cells)
-        gold, answer, info = cells
+        gold, answer, info = (c if type(c) is dict else decoded(c, dict, origin) for c in cells)
         outcome = str(row.get("status") or "success").lower().rpartition(".")[2]
         status = _DOCLING["status"].get(outcome, "api_error") if answer else "api_error"
-        error = None if status in tables.USABLE else f"conversion: {outcome}"
-        system = str(info.get("asset") or info.get("name") or "docling")
-        given = {"system": system, "scores": scores[str(row["document_id"])]}
+        call = {"error": None if status in tables.USABLE else f"conversion: {outcome}"}
+        system, name = str(info.get("asset") or info.get("name") or "docling"), row["document_id"]
         gold, answer = _docling_values(gold), _docling_values(answer) if answer else None
-        return Sample(
-            row["document_id"], None, gold, answer, status, call={"error": error}, **given
-        )
+        given = {"scores": scores[str(name)], "call": call}
+        return Sample(name, None, gold, answer, status, system, **given)
 
-    source.files += (shards := _files(source.path, _SHARDS))
+    source.files += (shards := _SHARDS(source.path))
     # Not the images, which are most of a shard.
     columns = pl.col(f"^({'|'.join(_DOCLING['columns'])})$")
     read = ((s.name, sources.items(pl.scan_parquet(s, glob=False).select(columns))) for s in shards)
@@ -250,24 +249,15 @@ def docling_eval(source: Source) -> Iterator[Row]:
     return sample_rows(source, door.stem(path), rows, sample_of, figures)
 
 
-def _files(path: Path, pattern: str) -> list[Path]:
-    """The files of a folder that are called so, or the one at a path."""
-    found = sorted(path.glob(pattern)) if path.is_dir() else [path]
-    return [file for file in found if files.is_file(file)]
-
-
 def _docling_values(document: Row) -> tuple[Any, ...]:
     """The text of a Docling document in the order of its body, and each value at its key."""
-    texts, nodes, seen = [], [document.get("body") or {}], set()
+    texts, nodes = [], [document.get("body") or {}]
     while nodes:
+        cells = at(node := nodes.pop(), "data", "table_cells") or ()
         # Of children that lead back to what they are children of there would be no end.
-        if id(node := nodes.pop()) in seen:
-            continue
-        seen.add(id(node))
-        cells = at(node, "data", "table_cells") or ()
-        texts += [str(part["text"]) for part in (node, *cells) if part.get("text")]
+        texts += [str(text) for part in (node, *cells) if (text := part.pop("text", None))]
         # References such as `#/texts/3`.
-        places = (str(child.get("$ref")).split("/") for child in node.get("children") or ())
+        places = (str(child.get("$ref")).split("/") for child in node.pop("children", None) or ())
         nodes += [document[kind][int(place)] for _, kind, place in places][::-1]
     pairs, counts = [(None, " ".join(texts))], Counter[str]()
     for item in document.get("key_value_items") or ():
@@ -286,8 +276,11 @@ def _docling_values(document: Row) -> tuple[Any, ...]:
 def olmocr(source: Source) -> Iterator[Row]:
     """olmOCR-bench's folder of tests and pages"""
     # Each test is a field, judged as by olmocr/bench/tests.py of allenai/olmocr.
-    home, pages = source.path, _pages(source.path)
-    found = (file for file in _files(home, _TESTS) if names(file, ".jsonl") >= _TEST)
+    home, pages = source.path, dict[tuple[str, ...], Path]()
+    for file in filter(files.is_file, home.glob(_PAGES)):
+        if of := re.fullmatch(_OLMOCR["page"], file.relative_to(home).as_posix()):
+            pages[of.groups()] = file
+    found = (file for file in sorted(home.glob(_TESTS)) if names(file) >= _TEST)
     tests = [test for file in found for test in samples.json_lines(source, file)]
     runs = sorted({(candidate, repeat) for candidate, _, _, repeat in pages})
     entries = ((origin, (line, *run)) for run in runs for origin, line in tests)
@@ -310,18 +303,11 @@ def olmocr(source: Source) -> Iterator[Row]:
     return sample_rows(source, home.resolve().name, entries, sample_of)
 
 
-def _pages(home: Path) -> dict[tuple[str, ...], Path]:
-    """The pages below a folder by candidate, PDF, page and repeat."""
-    named = ((_PAGE.fullmatch(f.relative_to(home).as_posix()), f) for f in home.glob("*/**/*.md"))
-    return {match.groups(): file for match, file in named if match and files.is_file(file)}
-
-
 def _answer_to(test: Row, gold: str, markdown: str) -> str | None:
     """What is asked for, if a page passes a test; else the text that should be absent, or null."""
-    texts, most = [markdown, test["text"], test["before"], test["after"]], test["max_diffs"]
+    most, texts = test["max_diffs"], [markdown, *map(test.get, ("text", "before", "after"))]
     for mark, plain in _OLMOCR["marks"].items():
-        texts = [re.sub(mark, plain, text) for text in texts]
-    texts = (unicodedata.normalize("NFC", text).translate(_SPELT) for text in texts)
+        texts = [re.sub(mark, plain, unicodedata.normalize("NFC", text)) for text in texts]
     page, text, before, after = texts
     if test["type"] == "order":
         # Seen from the end, the last place of the second text is its first.
@@ -345,10 +331,10 @@ def _place(phrase: str, text: str, allowed: int) -> int | None:
 _FITS = {
     inspect: lambda p: door.ending(p) == ".eval" or names(p, ".json") >= _LOG,
     lmms_eval: lambda p: "filtered_resps" in names(p, ".jsonl"),
-    omniai: lambda p: any("fileUrl" in names(f, ".json") for f in _files(p, "results.json")),
+    omniai: _RESULTS,
     vlmevalkit: lambda p: {"index", "prediction"} <= names(p) and "predict" not in names(p),
     stickler: lambda p: "comparison_result" in names(p, ".jsonl"),
-    docling_eval: lambda p: any(names(f, ".parquet") >= _SHARD for f in _files(p, _SHARDS)[:1]),
-    olmocr: lambda p: any(names(f, ".jsonl") >= _TEST for f in p.glob(_TESTS)) and any(_pages(p)),
+    docling_eval: lambda p: any(names(f) >= _SHARD for f in _SHARDS(p)[:1]),
+    olmocr: lambda p: any(names(f) >= _TEST for f in p.glob(_TESTS)) and any(p.glob(_PAGES)),
 }
 READERS = {r.__name__: Reader(r.__name__, str(r.__doc__), fits, r) for r, fits in _FITS.items()}

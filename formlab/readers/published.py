@@ -2,43 +2,37 @@
 
 import json
 import re
-from collections import Counter, defaultdict
+import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypedDict
 
-import msgspec
-
 from formlab import files
 from formlab.benchmarks import formfactory as factory
 from formlab.benchmarks.fincriticaled import decoded
-from formlab.benchmarks.vrdu import Schema, placed
+from formlab.benchmarks.formcraft.forms import ITEMS, answer_rows, form_rows
+from formlab.benchmarks.vrdu import Schema
+from formlab.benchmarks.vrdu.dataset import Entity, placed
 from formlab.errors import DataBroken, DataMissing
 from formlab.readers import Reader, Row, Source, by_name
-from formlab.readers.door import LOOKED_AT, ending, head, stem, written
+from formlab.readers.door import at, ending, head, marked, stem, written
 from formlab.text.answers import parse, plain
 from formlab.text.markup import line_rows
 from formlab.text.normalise import as_text
 from formlab.trees import escape
 
 SUFFIX = "-test_predictions.json"  # The ending of VRDU's files.
-_KEY = re.compile(rb"""['"]?\b(?:fields|groups|vqa|consistency)['"]?\s*:""")
-_OUTPUTS = re.compile(rb'"(?:batch_info|template_used|model_response|submission_time)"\s*:')
-# What names the form of an output, what else it has, and what of a submission is no field.
-_FORM = ("template_used", "form", "data_source")
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_KEY, _OUTPUTS, _PAGE = _TABLE["marks"].values()
+_FORM, _NO_FIELDS = (names.split() for names in _TABLE["names"].values())
+_OUTPUT, _RESULTS = _TABLE["remedies"].values()
 _ENTRY = {"instance": int | None, "model_response": Row | str | None}
 _Entry = TypedDict("_Entry", dict.fromkeys(_FORM, str | None) | _ENTRY, total=False)
-_NO_FIELDS = ("submission_time", "instance", "form")
-_OUTPUT = 'an output, as {"template_used": "A11", "model_response": ""}, or a list of them'
-_RESULTS = '{"results": {"f.pdf": [["name", ["text", [page, x0, y0, x1, y1], [[start, end]]]]]}}'
-# Python makes no integer of more digits than some thousand.
-_PAGE = re.compile(r"pred_([0-9]{1,18})\.txt")
 
 
 def formcraft(source: Source) -> Iterator[Row]:
     """What models wrote in FORMCRAFT's schema, a form a file with the answers to its items."""
-    from formlab.benchmarks.formcraft.forms import ITEMS, answer_rows, form_rows
-
     named = by_name("answers for", ((stem(file), file) for file in _form_files(source.path)))
     source.files += named.values()
     for doc_id, file in named.items():
@@ -53,10 +47,9 @@ def formcraft(source: Source) -> Iterator[Row]:
                 status, changes = "bad_json", (*changes, " ".join(str(error).split())[:500])
         status = "repaired" if changes and status == "ok" else status
         rows.append({"task": "text", "path": None, "kind": "form"})
-        for task, listed in found.items():
-            items = list(answer_rows(task, listed))
-            source.notes["answers without an id"] += sum(row["path"] is None for row in items)
-            rows += [row for row in items if row["path"] is not None]
+        items = [row for task, listed in found.items() for row in answer_rows(task, listed)]
+        rows += (with_id := [row for row in items if row["path"] is not None])
+        source.notes["answers without an id"] += len(items) - len(with_id)
         base = {"doc_id": doc_id, "status": status}
         for row in rows:
             given.setdefault(row["path"], row)
@@ -70,8 +63,7 @@ def formcraft(source: Source) -> Iterator[Row]:
 
 def _form_files(path: Path) -> list[Path]:
     # What is called as an answer and is no file is to be an error, not to be passed over.
-    found = sorted(f for f in path.glob("*") if ending(f) in (".json", ".txt"))
-    return found if any(_KEY.search(head(f)) for f in found[:LOOKED_AT]) else []
+    return marked(path, (".json", ".txt"), _KEY, "*") if path.is_dir() else []
 
 
 def formfactory(source: Source) -> Iterator[Row]:
@@ -87,17 +79,16 @@ def formfactory(source: Source) -> Iterator[Row]:
         entries = files.convert(entries, list[Row], where=file.name, remedy=_OUTPUT)
         for index, cells in enumerate(entries):
             where = file.name if is_text else f"{file.name}#/{index}"
-            entry = files.convert(cells, _Entry, where=where, remedy=_OUTPUT)
+            instance = files.convert(cells, _Entry, where=where, remedy=_OUTPUT).get("instance")
             kind = "output" if cells.get("submission_time") is None else "submission"
-            stated = [*map(str, map(entry.get, _FORM)), file.stem]
+            stated = [*map(str, map(cells.get, _FORM)), file.stem]
             codes = {name.split(mark)[0] for name in stated for mark in "_."}
             forms = (f for f in factory.forms().values() if {f.code, f.file} & codes)
             if is_text:
                 document = stem(file)
             elif form := next(forms, None):
-                number = entry.get("instance")
-                numbers[form.code, kind] += (is_next := number is None)
-                document = factory.doc_id(form, number or numbers[form.code, kind])
+                numbers[form.code, kind] += (is_next := instance is None)
+                document = factory.doc_id(form, instance or numbers[form.code, kind])
                 source.notes[f"{kind}s without an instance number, taken in order"] += is_next
             else:
                 source.notes["outputs of a form that is not known"] += 1
@@ -117,9 +108,10 @@ def _outputs(path: Path) -> list[Path]:
     """JSON with an output or a submission, and texts that are called like a form."""
     below = [*path.glob("*"), *path.glob("submission/*")] if path.is_dir() else [path]
     named = [file for file in below if re.split("[-_]", file.stem)[0] in factory.forms()]
-    found = {file for file in below if ending(file) == ".json" and _OUTPUTS.search(head(file))}
+    listed = [file for file in below if ending(file) == ".json"]
+    found = {file for file in listed if re.search(_OUTPUTS.encode(), head(file))}
     # What is called like an output beside others, and is no file, is an error.
-    found |= {file for file in named if found and ending(file) == ".json"}
+    found |= {*named}.intersection(listed if found else ())
     return sorted(found | {file for file in named if ending(file) == ".txt"})
 
 
@@ -127,21 +119,15 @@ def _output(answer: Any, where: str) -> Iterator[Row]:
     """What a model wrote for one instance, and the lines in it behind any reasoning."""
     answer = answer if isinstance(answer, dict) else {"model_response": answer}
     said, status = answer.get("model_response"), answer.get("status", "success")
-    text, page = as_text(said), {"task": "click", "kind": "page"}
-    if status != "success" or said is None:
+    page = {"task": "click", "kind": "page", "value": as_text(said)}
+    if status == "success" and said is not None:
+        yield page
+        for row in line_rows(plain(page["value"]).value or ""):
+            yield {"origin": f"{where}{row['path']}"} | row
+    else:
         reason = answer.get("error") or ("no answer" if said is None else f"status {status}")
-        yield page | {"value": text, "status": "api_error"}
+        yield page | {"status": "api_error"}
         yield {"role": "call", "task": "click", "status": "api_error", "error": str(reason)[:2000]}
-        return
-    yield page | {"value": text}
-    for row in line_rows(plain(text).value or ""):
-        yield {"task": "click", "origin": f"{where}{row['path']}"} | row
-
-
-class _Value(msgspec.Struct, array_like=True):
-    text: str
-    box: Any = None
-    segments: Any = None
 
 
 def vrdu(source: Source) -> Iterator[Row]:
@@ -153,25 +139,21 @@ def vrdu(source: Source) -> Iterator[Row]:
         raise DataMissing(f"no predictions for split {split!r}", where=path, remedy=remedy)
     content = files.convert(files.read_json(file, once=True), Row, where=file, remedy=_RESULTS)
     results = files.convert(content.get("results"), Row, where=f"{file}#/results", remedy=_RESULTS)
-    stated = content["meta"].get("model") if isinstance(content.get("meta"), dict) else None
-    source.name = stated if isinstance(stated, str) else split if path.is_file() else None
+    source.name = as_text(at(content, "meta", "model")) or (split if path.is_file() else None)
     source.files.append(file)
-    schema, notes = Schema.of(source.corpus), source.notes
-    groups = {member: group for group in schema.groups for member in schema.names(group)}
+    notes, groups = source.notes, (schema := Schema.of(source.corpus)).groups
     for document, listed in results.items():
         where = f"{file.name}#/results/{document}"
-        entities = files.convert(listed, list[tuple[str, _Value]], where=where, remedy=_RESULTS)
+        entities = files.convert(listed, list[tuple[str, Entity]], where=where, remedy=_RESULTS)
         base = {"role": "answer", "doc_id": document, "task": "entity", "status": "ok"}
         if not entities:
             yield base | {"origin": where}
-        seen, items, members = Counter[str](), Counter[str](), defaultdict[str, set[str]](set)
+        seen, items, taken = Counter[str](), Counter[str](), set()
         for index, (name, value) in enumerate(entities):
-            if group := groups.get(name):
+            if (group := schema.patterns.get(name)) in groups:
                 # A line item ends where a name comes again (Algorithm 1 of the paper).
-                if name in members[group]:
-                    members[group].clear()
-                    items[group] += 1
-                members[group].add(name)
+                items[group] += (items[group], name) in taken
+                taken.add((items[group], name))
                 path = f"/{escape(group)}/{items[group]}/{escape(name)}"
             else:
                 notes["entities that meta.json does not know"] += name not in schema.matches
@@ -199,8 +181,8 @@ def fincriticaled(source: Source) -> Iterator[Row]:
 
 
 def _pages(path: Path) -> list[tuple[int, Path]]:
-    named = ((_PAGE.fullmatch(file.name), file) for file in path.glob("pred_*.txt"))
-    return sorted((int(match[1]), file) for match, file in named if match)
+    named = ((re.fullmatch(_PAGE, file.name), file) for file in path.glob("pred_*.txt"))
+    return sorted((int(of[1]), file) for of, file in named if of)
 
 
 _FORMATS = {

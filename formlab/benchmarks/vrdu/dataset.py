@@ -36,7 +36,9 @@ _BOX = tuple[_PAGE, _CORNER, _CORNER, _CORNER, _CORNER]
 _LOCK = threading.Lock()
 
 
-class _Entity(msgspec.Struct, array_like=True):
+class Entity(msgspec.Struct, array_like=True):
+    """A value as annotated or answered, its box and its places in the text."""
+
     text: str
     box: Any = None
     segments: Any = None
@@ -137,7 +139,7 @@ def records(document: Document, schema: Schema, flaws: Counter[str]) -> Iterator
                 what = "an annotation is [name, [[text, box, segments], …]] or [[names], [[…]]]"
                 raise DataBroken(what, where=where, remedy=PUBLISHED)
         for path, name, listed in parts:
-            surfaces = files.convert(listed, list[_Entity], where=where, remedy=PUBLISHED)
+            surfaces = files.convert(listed, list[Entity], where=where, remedy=PUBLISHED)
             # The first surface form is the value.
             value, *others = [surface.text for surface in surfaces] or [None]
             boxes = [surface.box for surface in surfaces]

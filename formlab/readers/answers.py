@@ -19,14 +19,12 @@ from formlab import files, readers, tables
 from formlab.errors import DataBroken
 from formlab.folders import MANIFEST, Corpus, Predictions, home_of
 from formlab.readers import Row, Source, counted, door, samples, values
-from formlab.readers.values import DOCUMENT, RECORD
 from formlab.trees import unescape
 
 OWN = "own"  # The benchmark of a user's own forms.
 IMAGES, _OTHERS = map(tuple, door.NAMES["endings"].values())
-_ENDING = re.compile(rf"(?<=[^/])(?:{'|'.join(map(re.escape, IMAGES + _OTHERS))})$", re.IGNORECASE)
-_ALONE = re.compile("^/0(?=/)|/(?:0|value)$")
-_FOLDED = re.compile(r"[^\w*]+|_+|(?<=[^/])[*]+")
+_ENDING = re.compile(rf"(?<=[^/])(?:{'|'.join(map(re.escape, IMAGES + _OTHERS))})+$", re.IGNORECASE)
+_ALONE, _FOLDED = door.PATTERNS["alike"]
 RENAMED = "documents named by their files, or alike but for punctuation and leading zeros"
 _HAS_VALUE, _HAS_PATH = pl.col("value").is_not_null(), pl.col("path").is_not_null()
 # The origin of a value inside of a file goes on after `#`.
@@ -143,16 +141,15 @@ def _records(given: pl.DataFrame, corpus: Corpus, usual: str, notes: Counter[str
 
 def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
     """Rows of values as records: with every column, and those of the user's own after them."""
-    kept = [n for n in ("doc_id", "path", "value", "meta", "origin", *RECORD) if n in rows.columns]
+    rows = rows.with_columns(pl.col("status").fill_null("ok"), pl.col("task").fill_null("text"))
+    kept = {"doc_id", "path", "value", "meta", "origin", *values.RECORD} & {*rows.columns}
     known = {n: pl.lit(value) for n, value in key.items()} | {name: pl.col(name) for name in kept}
-    for name, usual in {"status": "ok", "task": "text"}.items():
-        known[name] = pl.coalesce(known.get(name), pl.lit(usual))
     if key["benchmark"] == OWN:
         # All items of a list are one field. It slices: also what only an answer has.
         known["field"] = values.by_text(rows["path"], values.pattern)
     columns = {n: known.get(n, pl.lit(None)).cast(d).alias(n) for n, d in tables.RECORDS.items()}
     for name in rows.columns:
-        if name not in (*kept, *DOCUMENT):
+        if name not in (*kept, *values.DOCUMENT):
             free = name
             while free in tables.RESERVED | columns.keys() or free in {*rows.columns} - {name}:
                 free = f"own_{free}"
@@ -176,8 +173,6 @@ def with_tasks(given: pl.DataFrame, corpus: Corpus, usual: str) -> pl.DataFrame:
 def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers with the items of a list as one value where the gold has one, with choices."""
     choices = corpus.records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
-    if choices.is_empty():
-        return given
     field = pl.col("path").str.replace(r"/\d+$", "")
     field = pl.when(field.is_in(choices.implode()), _HAS_VALUE).then(field)
     is_option = field.is_not_null() & pl.struct("doc_id", field).is_duplicated()
@@ -247,9 +242,8 @@ def renames(answered: Iterable[str], known: Collection[str]) -> dict[str, str]:
 def file_names(document: str) -> tuple[str, str, str]:
     """A document's name without endings, its last step, and that but for zeros and punctuation."""
     name = unquote(urlsplit(document).path) if "://" in document else document
-    name = unicodedata.normalize("NFC", name)  # File systems write accents in two ways.
-    while (shorter := _ENDING.sub("", name)) != name:
-        name = shorter
+    # File systems write accents in two ways.
+    name = _ENDING.sub("", unicodedata.normalize("NFC", name))
     last = name.replace("\\", "/").rstrip("/").rpartition("/")[2]
     plain = _FOLDED.sub("-", last.removesuffix(".0"))
     return name, last, re.sub("(?<![0-9])0+(?=[0-9])", "", plain)

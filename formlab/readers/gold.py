@@ -5,7 +5,7 @@ import math
 import re
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,18 +14,17 @@ import msgspec
 import polars as pl
 
 from formlab import benchmarks, files, tables
-from formlab.benchmarks.corpus import batch_numbers, image_columns
+from formlab.benchmarks.corpus import batch_numbers, image_columns, meta_of
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus
 from formlab.readers import Row, answers, counted, door
 from formlab.readers.answers import IMAGES, IN_JSON, OWN, UNREAD
 from formlab.readers.sources import FRAME
-from formlab.readers.types import TYPES, FieldTypes, rule_text
+from formlab.readers.types import TYPES, FieldType, FieldTypes, rule_text
 from formlab.readers.values import DOCUMENT, Stored, by_text, pieces
 
 __all__ = ["corpus", "read", "splits"]
-# `form_2`, `form-p2`, `form.page 2`: the second page of `form`.
-_PAGE = re.compile(r"(.+?)[ _.-]+(?:p(?:age)?[ _.-]?)?([0-9]{1,4})", re.IGNORECASE)
+(_PAGE,) = door.PATTERNS["pages"]
 _ENCODINGS = ("utf-8-sig", "latin-1")
 _ODD = "different values that are not of the inferred type, compared as text"
 
@@ -167,7 +166,7 @@ def _records(
 
 
 def find(
-    folder: Path, documents: Collection[str], flaws: Counter[str], endings: tuple[str, ...] = IMAGES
+    folder: Path, documents: Collection[str], flaws: Counter[str], endings: Sequence[str] = IMAGES
 ) -> dict[str, list[str]]:
     """The files of each document's pages in order, relative to `folder`; see `corpus`."""
     root = files.folder(folder, remedy="--images with the folder of the scans or PDFs")
@@ -207,7 +206,8 @@ def read(split: str, root: Path) -> Corpus:
 
 def schema_of(document: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON Schema of what a model answers about a document of a corpus."""
-    return FieldTypes.of_document(document).json_schema()
+    types = msgspec.convert(meta_of(document).get("types", {}), dict[str, FieldType])
+    return FieldTypes(types).json_schema()
 
 
 def splits(root: Path) -> dict[str, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -30,10 +29,7 @@ _KNOWN = {"type": TYPES, "comparator": ("exact", "text", "typed", "fuzzy")}
 _FORMATS = {form: name for name, forms in door.NAMES["formats"].items() for form in forms}
 _RULE, _WORDS, _AROUND, _OPTIONS = door.NAMES["types"].values()
 _SCHEMA, _DEEPEST = {"properties", "$ref", "$schema"}, 40  # How deep one may be nested.
-_DIGITS, _CODE = re.compile(r"0|[1-9][0-9]*"), re.compile(r"0[0-9]+|[0-9]{10,}|\+[0-9][0-9 ]{6,}")
-# A letter or a figure for a box is as often something else.
-_NO_BOX = re.compile(r"[a-z0-9]|[01]\.0|on|off", re.IGNORECASE)
-_LISTED = re.compile(r"""\[\s*(["']).*\1\s*\]""", re.DOTALL)
+_DIGITS, _CODE, _NO_BOX, _LISTED = door.PATTERNS["texts"]
 _FEW, _SHARE = 5, 0.8  # From so many different values on, such a share must be of a type.
 _TESTS = {
     "boolean": lambda value: text.checked(value) is not None and not _NO_BOX.fullmatch(value),
@@ -126,11 +122,6 @@ class FieldTypes:
         return cls(fields, is_list=isinstance(source, str | Path) and not is_schema)
 
     @classmethod
-    def of_document(cls, document: Mapping[str, Any]) -> FieldTypes:
-        """The types that the document of a corpus was loaded with, from its row."""
-        return cls(msgspec.convert(meta_of(document).get("types") or {}, dict[str, FieldType]))
-
-    @classmethod
     def inferred(cls, values: pl.DataFrame, lists: Collection[str] = ()) -> FieldTypes:
         """The types of fields by their values or `samples` of them, at `lists` those of items."""
         of = by_text(values["path"], lambda p: pattern(f"{p}/0" if p in lists else p))
@@ -140,8 +131,27 @@ class FieldTypes:
         return cls(fields, {path: count for path, (_, count) in types.items()})
 
     def json_schema(self) -> dict[str, Any]:
-        """A JSON Schema of a document with these fields, each of which may be null."""
-        return _schema({tuple(path.split("/")[1:]): kind for path, kind in self.fields.items()})
+        """A JSON Schema of a document with these fields, each of which may be null.
+
+        Its objects are closed, as structured output asks for.
+        """
+        if declared := self.fields.get(""):
+            name = {"number": "number", "checkbox": "boolean"}.get(
+                TYPES.get(declared.type), "string"
+            )
+            stated = {"description": declared.question or declared.label}
+            stated |= {"enum": [*declared.choices, None]} if declared.choices else {}
+            return {"type": [name, "null"]} | {word: said for word, said in stated.items() if said}
+        below = defaultdict[str, dict[str, FieldType]](dict)
+        for path, declared in self.fields.items():
+            first, slash, rest = path.removeprefix("/").partition("/")
+            below[unescape(first)][slash + rest] = declared
+        members = {name: FieldTypes(inner).json_schema() for name, inner in below.items()}
+        if members.keys() == {"*"}:
+            return {"type": "array", "items": members["*"]}
+        members.pop("*", None)
+        closed = {"type": "object", "properties": members, "required": list(members)}
+        return closed | {"additionalProperties": False}
 
 
 def _type_of(values: list[str]) -> tuple[str, int]:
@@ -213,20 +223,3 @@ def _leaves(node: Any, path: str, root: Any, *, ordered: bool = False) -> Iterat
         said = {"type": usual, "ordered": ordered, "choices": choices}
         said |= {"question": node.get("description")} | {n: node[n] for n in _WORDS if n in node}
         yield pattern(path), {name: word for name, word in said.items() if word}
-
-
-def _schema(fields: Mapping[tuple[str, ...], FieldType]) -> dict[str, Any]:
-    """The JSON Schema of fields by their steps, closed as structured output asks for."""
-    if declared := fields.get(()):
-        name = {"number": "number", "checkbox": "boolean"}.get(TYPES.get(declared.type), "string")
-        stated = {"description": declared.question or declared.label}
-        stated |= {"enum": [*declared.choices, None]} if declared.choices else {}
-        return {"type": [name, "null"]} | {word: said for word, said in stated.items() if said}
-    below = defaultdict[str, dict[tuple[str, ...], FieldType]](dict)
-    for (first, *steps), declared in fields.items():
-        below[unescape(first)][tuple(steps)] = declared
-    if below.keys() == {"*"}:
-        return {"type": "array", "items": _schema(below["*"])}
-    members = {name: _schema(inner) for name, inner in below.items() if name != "*"}
-    closed = {"type": "object", "properties": members, "required": list(members)}
-    return closed | {"additionalProperties": False}

@@ -16,7 +16,7 @@ import polars as pl
 from formlab import files, tables
 from formlab.errors import DataBroken, UnknownName
 from formlab.readers import Row
-from formlab.readers.door import LOOKED_AT, NAMES, around, as_text, number
+from formlab.readers.door import LOOKED_AT, NAMES, PATTERNS, around, as_text, number
 from formlab.readers.sources import Batch, batches
 from formlab.text import answers
 from formlab.text.answers import MEMBERS, form_in, plain_name, unwrapped, value_in
@@ -26,18 +26,14 @@ RECORD, DOCUMENT = NAMES["beside"]["record"], NAMES["beside"]["document"]
 _DTYPES = {n: (tables.DOCUMENTS | tables.RECORDS)[n] for n in (*RECORD, *DOCUMENT)}
 _ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
 _COLUMNS, _KEYS = NAMES["columns"], {"path", "value"}
-_SURE = r"(.+?)[ _.-]?(?:confidence|conf|prob(?:ability)?)|(?:confidence|conf)[ _.-](.+)"
-_CONFIDENCE = re.compile(_SURE, re.IGNORECASE)
-# A text without any of these marks is a value as it stands.
-_MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool, str}
+_CONFIDENCE, _MARKS = PATTERNS["cells"]
+_PLAIN = {type(None), int, float, bool, str}
 _ENOUGH = 200  # Values of a field that are read to infer its type.
 _SAID = ("confidence", "page", "box")
 # Writes a table to a file that is read again in a moment.
 store = partial(pl.DataFrame.write_parquet, compression="lz4", statistics=False, mkdir=True)
 # Columns that rows of values always have.
-BARE = pl.DataFrame(schema=dict.fromkeys(("status", "kind", "task"), pl.String))
-# The path of a value ("" for the text of a page), the value, and what is said of it.
-Leaf = tuple[str, Any, Row]
+_BARE = dict.fromkeys(("status", "kind", "task"), pl.String)
 
 
 def pieces(source: Any, columns: Mapping[str, str], notes: Counter[str]) -> Iterator[pl.DataFrame]:
@@ -148,24 +144,19 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
     known = dict.fromkeys(chain(("doc_id", "path", "value"), beside, *found))
     columns = {name: [row.get(name) for row in found] for name in known}
     values = pl.concat([plain, as_frame(columns, _DTYPES | {"/at": pl.UInt32})], how="diagonal")
-    values = values.sort("/at", maintain_order=True).with_columns(pl.col("path").replace("", None))
-    return values.select(pl.exclude("origin", "/at"), "origin")
+    values = values.sort("/at", maintain_order=True).drop("/at")
+    return values.with_columns(pl.col("path").replace("", None))
 
 
 def _plain(batch: Batch, names: Mapping[str, str]) -> tuple[pl.DataFrame, list[int]]:
     """The rows of plain texts alone as values, each with its place `at`; the places of others."""
-    columns = {"origin": batch.origins}
-    for name in ("doc_id", "path", "value"):
-        columns[name] = cells = batch.column(names.get(name))
-        if not {*map(type, cells)} <= _PLAIN:
-            columns[name] = [cell if type(cell) in _PLAIN else None for cell in cells]
-    rows = as_frame(columns, {}).with_row_index("/at")
+    columns = {name: batch.column(names.get(name)) for name in ("doc_id", "path", "value")}
+    columns = {n: [c if type(c) in _PLAIN else None for c in of] for n, of in columns.items()}
+    rows = as_frame(columns | {"origin": batch.origins}, {}).with_row_index("/at")
     path = by_text(rows["path"], lambda path: pointer(path) or "")
-    rows = rows.with_columns(by_text(rows["doc_id"], str.strip), path)
-    is_plain = ~pl.col("value").str.contains(_MARKS.pattern) & (pl.col("doc_id") != "")
-    is_plain &= pl.col("path").is_not_null()
-    is_plain = rows.select(is_plain.fill_null(value=False)).to_series()
-    return rows.filter(is_plain), (~is_plain).arg_true().to_list()
+    rows = rows.with_columns(by_text(rows["doc_id"], str.strip), path).drop_nulls("path")
+    rows = rows.filter(pl.col("doc_id") != "", ~pl.col("value").str.contains(_MARKS.pattern))
+    return rows, sorted({*range(len(batch.origins))} - {*rows["/at"]})
 
 
 def _stated(name: str, cell: Any, where: str) -> Any:
@@ -212,8 +203,8 @@ def _member(name: str) -> tuple[str, str | None]:
     return path, subject and (subject[1] or subject[2])
 
 
-def values_in(cell: Any, path: str) -> Iterator[Leaf]:
-    """The values in a cell, each with what is said of it."""
+def values_in(cell: Any, path: str) -> Iterator[tuple[str, Any, Row]]:
+    """The values in a cell: the path of each, empty for a page's text, and what is said of it."""
     is_text = isinstance(cell, str)
     if not _MARKS.search(cell) if is_text else type(cell) in _PLAIN:
         yield path, cell, {}
@@ -224,11 +215,23 @@ def values_in(cell: Any, path: str) -> Iterator[Leaf]:
     elif isinstance(cell, dict) and not path:
         cell = unwrapped(cell)
     for place, leaf, said in values_of(cell, path, {}):
-        is_answer = isinstance(leaf, str) and _MARKS.search(leaf)
-        yield from _answers(place, leaf, said) if is_answer else [(place, leaf, said)]
+        if not isinstance(leaf, str) or not _MARKS.search(leaf):
+            yield place, leaf, said
+            continue
+        # A text without a model's reasoning, or the fields of JSON in it; broken JSON stays.
+        parsed = answers.plain(leaf) if place else answers.read(leaf)
+        status = {"status": parsed.status}
+        if isinstance(parsed.value, str | None):
+            value = leaf if parsed.status == "bad_json" else parsed.value
+            yield (place, value, said | status) if parsed.changes else (place, leaf, said)
+        elif (form := form_in(parsed.value)) is None:
+            yield place, leaf, {"status": "bad_json"}
+        else:
+            below = [found for found in values_of(form, "", {}) if as_text(found[1]) is not None]
+            yield from ((*found, stated | status) for *found, stated in below or [("", None, {})])
 
 
-def values_of(cell: Any, path: str, said: Row) -> Iterator[Leaf]:
+def values_of(cell: Any, path: str, said: Row) -> Iterator[tuple[str, Any, Row]]:
     """The values in a cell; an object of a value and its confidence, page or box is one value."""
     for place, leaf in leaves(cell, path, value_in):
         if not isinstance(leaf, dict):
@@ -242,27 +245,12 @@ def values_of(cell: Any, path: str, said: Row) -> Iterator[Leaf]:
         yield from values_of(leaf[value_in(leaf)], place, stated)
 
 
-def _answers(path: str, text: str, said: Row) -> Iterator[Leaf]:
-    """A text without a model's reasoning, or the fields of JSON in it; broken JSON stays."""
-    parsed = answers.plain(text) if path else answers.read(text)
-    status = {"status": parsed.status}
-    if isinstance(parsed.value, str | None):
-        value = text if parsed.status == "bad_json" else parsed.value
-        yield (path, value, said | status) if parsed.changes else (path, text, said)
-    elif (form := form_in(parsed.value)) is None:
-        yield path, text, {"status": "bad_json"}
-    else:
-        below = [leaf for leaf in values_of(form, "", {}) if as_text(leaf[1]) is not None]
-        for place, leaf, stated in below or [("", None, {})]:
-            yield place, leaf, stated | status
-
-
 class Stored:
     """Values in files of `folder`; their documents in order, systems and paths of `lists`."""
 
     def __init__(self, read: Iterator[Any], folder: Path, *, sampled: bool = False) -> None:
         self.folder, self.samples, documents = folder, None, []
-        self.none, self.systems, self.lists = pl.DataFrame(), set[str](), list[str]()
+        self.none, self.systems, self.lists = pl.DataFrame(schema=_BARE), set[str](), list[str]()
         for turn, values in enumerate(read):
             store(values, folder / "read" / f"{turn:06}.parquet")
             self.none = pl.concat([self.none, values.clear()], how="diagonal")
@@ -302,7 +290,7 @@ class Stored:
     def rows(self, number: int, lists: Collection[str] = ()) -> pl.DataFrame:
         """The rows of a batch, those at the paths of `lists` as their items."""
         paths = sorted(self.folder.glob(f"{number}/*"))
-        parts = [self.none, *(pl.read_parquet(path, glob=False) for path in paths), BARE]
+        parts = [self.none, *(pl.read_parquet(path, glob=False) for path in paths)]
         item = pl.format("{}/{}", "path", pl.int_range(pl.len()).over("doc_id", "path"))
         path = pl.when(pl.col("path").is_in(sorted(lists))).then(item).otherwise("path")
         found = pl.concat(parts, how="diagonal")

@@ -1,7 +1,6 @@
 """Answers as formlab's predictions, and how their documents and fields meet those of the gold."""
 
 import dataclasses
-import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -178,9 +177,8 @@ def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     is_option = field.is_not_null() & pl.struct("doc_id", field).is_duplicated()
     lists = given.filter(is_option).group_by("doc_id", path=field, maintain_order=True)
     lists = lists.agg("value", pl.exclude("doc_id", "path", "value").first())
-    texts = [json.dumps(texts, ensure_ascii=False) for texts in lists["value"].to_list()]
-    lists = lists.with_columns(value=pl.Series(texts, dtype=pl.String)).select(given.columns)
-    return pl.concat([given.filter(~is_option), lists])
+    texts = pl.Series("value", [*map(door.as_text, lists["value"].to_list())], pl.String)
+    return pl.concat([given.filter(~is_option), lists.with_columns(texts).select(given.columns)])
 
 
 def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
@@ -228,14 +226,12 @@ def renames(answered: Iterable[str], known: Collection[str]) -> dict[str, str]:
     strangers = sorted(taken.keys() - {*known})
     named = by_key(known if strangers else (), file_names)
     for doc_id in strangers:
-        target = next((named[name] for name in file_names(doc_id) if name in named), None)
-        if target is None:
-            continue
-        if (first := taken.setdefault(target, doc_id)) == doc_id:
-            renamed[doc_id] = target
-        elif not {*file_names(doc_id)[:2]}.isdisjoint(file_names(target)[:2]):
-            what = f"two answers for document {target!r}: {first!r} and {doc_id!r}"
-            raise DataBroken(what, remedy="keep one of them")
+        for target in [named[name] for name in file_names(doc_id) if name in named][:1]:
+            if (first := taken.setdefault(target, doc_id)) == doc_id:
+                renamed[doc_id] = target
+            elif not {*file_names(doc_id)[:2]}.isdisjoint(file_names(target)[:2]):
+                what = f"two answers for document {target!r}: {first!r} and {doc_id!r}"
+                raise DataBroken(what, remedy="keep one of them")
     return renamed
 
 
@@ -291,11 +287,9 @@ def moves(answered: Iterable[str], known: Iterable[str], notes: Counter[str]) ->
     gold, answer = "gold fields that no answer has", "answer fields that no gold has"
     for what, own, others in ((gold, lacking, strange), (answer, strange, lacking)):
         # With two of them and that of the others which is most like each.
-        found = [] if len(own) < 3 else ["…"]
-        for name in sorted(own)[1::-1]:
-            near = get_close_matches(name[:80], sorted(others)[:200], 1)
-            found.insert(0, f"{name:.80} (nearest: {near[0]:.80})" if near else f"{name:.80}")
-        notes[f"{what}: {', '.join(found)}"] += len(own)
+        near = {n: get_close_matches(n[:80], sorted(others)[:200], 1) for n in sorted(own)[:2]}
+        found = [f"{n:.80} (nearest: {of[0]:.80})" if of else f"{n:.80}" for n, of in near.items()]
+        notes[f"{what}: {', '.join([*found, '…'][: len(own)])}"] += len(own)
     return moved
 
 

@@ -20,7 +20,7 @@ from formlab.folders import Corpus
 from formlab.readers import Row, answers, counted, door
 from formlab.readers.answers import IMAGES, IN_JSON, OWN, UNREAD
 from formlab.readers.sources import FRAME
-from formlab.readers.types import TYPES, FieldType, FieldTypes, rule_text
+from formlab.readers.types import TYPES, FieldType, FieldTypes
 from formlab.readers.values import DOCUMENT, Stored, by_text, pieces
 
 __all__ = ["corpus", "read", "splits"]
@@ -154,7 +154,7 @@ def _records(
     mended = values.filter(is_mended)["doc_id"].n_unique()
     flaws["documents whose text was repaired to be read"] += mended
     kind = pl.coalesce("kind", by_text(values["path"], lambda p: TYPES.get(types.of(p).type)))
-    meta = by_text(values["path"], lambda path: rule_text(declared.of(path)))
+    meta = by_text(values["path"], lambda path: declared.rule(path))
     is_page = pl.col("path").is_null()
     fields = values.filter(~is_page)
     fields = fields.with_columns(pl.col("value").fill_null(""), meta=meta, kind=kind)
@@ -179,8 +179,7 @@ def find(
         # Texts and numbers take turns, so that page 10 stands behind page 2.
         steps = [int(step) if step.isdecimal() else step for step in re.split("([0-9]+)", whole)]
         order = (steps, endings.index(path.suffix.lower()))
-        first = match[1] if (match := _PAGE.fullmatch(whole)) else whole
-        for kind, called in enumerate((whole, first, str(path.parent))):
+        for kind, called in enumerate((whole, _PAGE.sub(r"\1", whole), str(path.parent))):
             keys = answers.file_names(called)
             if key := next((key for key in keys if key in named), None):
                 found[named[key]].append((keys.index(key), order, kind, path))
@@ -213,6 +212,3 @@ def schema_of(document: Mapping[str, Any]) -> dict[str, Any]:
 def splits(root: Path) -> dict[str, int]:
     """The one split of a gold file or folder; its documents are counted when it is read."""
     return {door.stem(Path(root).resolve()): 0}
-
-
-tables.door(globals(), __all__)

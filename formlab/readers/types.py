@@ -6,7 +6,6 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
@@ -68,14 +67,7 @@ def rule_of(meta: str | None) -> FieldType:
     return msgspec.convert(meta_of(meta), FieldType)
 
 
-def rule_text(declared: FieldType) -> str | None:
-    """How a field is compared, as the `meta` of its records; null where nothing is declared."""
-    rule = {n: said for n, said in msgspec.to_builtins(declared).items() if n in _RULE}
-    return json.dumps(rule) if rule else None
-
-
-@dataclass(frozen=True)
-class FieldTypes:
+class FieldTypes(msgspec.Struct, frozen=True):
     """The types of fields by the pattern of their paths, such as ``/items/*/price``.
 
     >>> types = FieldTypes.read({"total": {"type": "money", "weight": 2}})
@@ -83,13 +75,19 @@ class FieldTypes:
     (2.0, None)
     """
 
-    fields: dict[str, FieldType] = field(default_factory=dict)
-    odd: dict[str, int] = field(default_factory=dict)  # Values not of the inferred type.
+    fields: dict[str, FieldType] = {}
+    odd: dict[str, int] = {}  # Values not of the inferred type.
     is_list: bool = False  # A file names fields of these documents; a schema may be of others too.
 
     def of(self, path: str | None) -> FieldType:
         """The type of the field at a path; an empty type where none is declared."""
         return self.fields.get(pattern(path or ""), FieldType())
+
+    def rule(self, path: str) -> str | None:
+        """How the field at a path is compared, as the `meta` of its records; null if as usual."""
+        said = msgspec.to_builtins(self.of(path)).items()
+        rule = {name: word for name, word in said if name in _RULE}
+        return json.dumps(rule) if rule else None
 
     @classmethod
     def read(cls, source: Any) -> FieldTypes:
@@ -131,10 +129,7 @@ class FieldTypes:
         return cls(fields, {path: count for path, (_, count) in types.items()})
 
     def json_schema(self) -> dict[str, Any]:
-        """A JSON Schema of a document with these fields, each of which may be null.
-
-        Its objects are closed, as structured output asks for.
-        """
+        """A JSON Schema of these fields, which may be null, closed as structured output asks."""
         if declared := self.fields.get(""):
             name = {"number": "number", "checkbox": "boolean"}.get(
                 TYPES.get(declared.type), "string"

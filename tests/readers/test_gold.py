@@ -17,7 +17,7 @@ from formlab import readers
 from formlab.benchmarks.corpus import meta_of
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.readers import gold as gold_room
-from formlab.readers.types import TYPES, FieldType, FieldTypes, rule_of, rule_text
+from formlab.readers.types import TYPES, FieldType, FieldTypes, rule_of
 
 
 class Item(BaseModel):
@@ -105,7 +105,7 @@ def test_rules_stand_in_records_and_types_in_documents_and_are_saved(tmp_path):
     node = {"ordered": True, "items": {"properties": {"lines": lines}}}
     types = FieldTypes.read({"properties": {"pages": node, "other": lines}})
     rule = FieldType(tolerance=0.01, relative=True, ordered=True)
-    assert rule_of(rule_text(types.of("/pages/3/lines/0/price"))) == rule
+    assert rule_of(types.rule("/pages/3/lines/0/price")) == rule
     assert not types.of("/other/0/price").ordered
 
 

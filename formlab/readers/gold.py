@@ -154,15 +154,14 @@ def _records(
     mended = values.filter(is_mended)["doc_id"].n_unique()
     flaws["documents whose text was repaired to be read"] += mended
     kind = pl.coalesce("kind", by_text(values["path"], lambda p: TYPES.get(types.of(p).type)))
-    meta = by_text(values["path"], lambda path: declared.rule(path))
+    meta = by_text(values["path"], declared.rule)
     is_page = pl.col("path").is_null()
     fields = values.filter(~is_page)
     fields = fields.with_columns(pl.col("value").fill_null(""), meta=meta, kind=kind)
     scored = values.filter(is_page, pl.col("value").is_not_null())
     whole = pl.concat([scored, values.select("doc_id", status=pl.lit("unscored"))], how="diagonal")
     whole = whole.unique("doc_id", keep="first", maintain_order=True)
-    whole = whole.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
-    return pl.concat([whole, fields], how="diagonal")
+    return pl.concat([whole.with_columns(kind=pl.lit("page")), fields], how="diagonal")
 
 
 def find(

@@ -197,10 +197,7 @@ def _leaves(node: Any, path: str, root: Any, *, ordered: bool = False) -> Iterat
         # A reference is followed; of choices the first is taken that is not null.
         choices = node.pop(word, None) or []
         if isinstance(choices, str):
-            target = root
-            for step in choices.split("/")[1:]:
-                target = target.get(unescape(step)) if isinstance(target, Mapping) else None
-            choices = [target]
+            choices = [door.at(root, *map(unescape, choices.split("/")[1:]))]
         real = [s for s in choices if isinstance(s, Mapping) and s.get("type") != "null"]
         node = dict(real[0]) | node if real else node
     ordered = ordered or bool(node.get("ordered"))

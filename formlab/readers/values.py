@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache, partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +111,7 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
     plain, places = pl.DataFrame(), range(len(batch.origins))
     if is_long and not beside:
         plain, places = _plain(batch, names)
-    found: list[Row] = []
+    none, found = dict.fromkeys(("doc_id", "path", "value", *beside)), list[Row]()
     for at, row in zip(places, batch.rows(places), strict=True):
         where, count = batch.home + (origin := batch.origins[at]), len(found)
         doc_id = (as_text(row.get(names["doc_id"])) or "").strip()
@@ -127,7 +126,7 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
             raise DataBroken(what, where=where, remedy=remedy)
         stated = ((name, _stated(name, row.get(column), where)) for name, column in beside.items())
         said = {name: cell for name, cell in stated if cell is not None}
-        base = {"doc_id": doc_id, "path": "", "value": None, "origin": origin, "/at": at}
+        base = none | {"doc_id": doc_id, "origin": origin, "/at": at}
         field, cell = pointer(as_text(row.get(names.get("path")))), row.get(names.get("value"))
         # A page may have its text beside the values of fields.
         alone = field or "", row.get("text") if cell is None and not field else cell
@@ -141,9 +140,8 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
                 raise DataBroken(str(error), where=f"{where}#{place[:80]}") from None
         if len(found) == count:
             found.append(base | said)
-    known = dict.fromkeys(chain(("doc_id", "path", "value"), beside, *found))
-    columns = {name: [row.get(name) for row in found] for name in known}
-    values = pl.concat([plain, as_frame(columns, _DTYPES | {"/at": pl.UInt32})], how="diagonal")
+    others = as_frame(tables.columns_of(found, {}), _DTYPES | {"/at": pl.UInt32})
+    values = pl.concat([plain, others], how="diagonal")
     values = values.sort("/at", maintain_order=True).drop("/at")
     return values.with_columns(pl.col("path").replace("", None))
 
@@ -205,11 +203,10 @@ def _member(name: str) -> tuple[str, str | None]:
 
 def values_in(cell: Any, path: str) -> Iterator[tuple[str, Any, Row]]:
     """The values in a cell: the path of each, empty for a page's text, and what is said of it."""
-    is_text = isinstance(cell, str)
-    if not _MARKS.search(cell) if is_text else type(cell) in _PLAIN:
+    if not _MARKS.search(cell) if isinstance(cell, str) else type(cell) in _PLAIN:
         yield path, cell, {}
         return
-    if is_text and path:
+    if isinstance(cell, str) and path:
         # An object or its list as text in a cell, as tables have line items.
         cell = answers.stated(cell)
     elif isinstance(cell, dict) and not path:
@@ -301,8 +298,7 @@ def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.Data
     """The first different values at each path, as many as types need, after those `before`."""
     values = values.select("path", "value").filter(pl.col("path").is_not_null())
     values = (values if before is None else pl.concat([before, values])).unique(maintain_order=True)
-    place = pl.col("value").is_not_null().cum_sum().over("path")
-    return values.filter(pl.col("value").is_null() | (place <= _ENOUGH))
+    return values.filter(pl.col("value").is_not_null().cum_sum().over("path") <= _ENOUGH)
 
 
 def by_text(texts: pl.Series, made: Callable[[str], str | None]) -> pl.Expr:

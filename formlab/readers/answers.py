@@ -215,9 +215,9 @@ def by_key(names: Collection[str], keys: Callable[[str], Sequence[str]]) -> dict
 
 def with_paths(given: pl.DataFrame, moved: Mapping[str, str]) -> pl.DataFrame:
     """The answers at the gold's paths; of two names of one field in a document both stay."""
-    place, is_moved = pl.col("path").replace(moved), pl.col("path").is_in(list(moved))
+    place = pl.col("path").replace(moved)
     is_twice = pl.struct("doc_id", place).is_duplicated()
-    return given.with_columns(pl.when(is_moved & is_twice).then("path").otherwise(place))
+    return given.with_columns(pl.when(is_twice).then("path").otherwise(place))
 
 
 def renames(answered: Iterable[str], known: Collection[str]) -> dict[str, str]:

@@ -119,10 +119,7 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
             raise DataBroken(f"no {names['doc_id']}", where=where, remedy="a name in every row")
         if not is_long and (first := first_rows.setdefault(doc_id, origin)) != origin:
             what = f"document {doc_id!r} is given twice, first at {first}"
-            remedy = "keep one; if rows are line items: columns such as items/0/name"
-            if len(lacking := _KEYS.difference(batch.names)) == 1:
-                rest = [name for name in batch.names if name not in (names["doc_id"], *_KEYS)]
-                remedy = f"keep one; if each is a value: {_naming(*lacking, rest)}"
+            remedy = "keep one; for values: --columns path=…,value=…; for line items: items/0/name"
             raise DataBroken(what, where=where, remedy=remedy)
         stated = ((name, _stated(name, row.get(column), where)) for name, column in beside.items())
         said = {name: cell for name, cell in stated if cell is not None}
@@ -141,9 +138,8 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
         if len(found) == count:
             found.append(base | said)
     others = as_frame(tables.columns_of(found, {}), _DTYPES | {"/at": pl.UInt32})
-    values = pl.concat([plain, others], how="diagonal")
-    values = values.sort("/at", maintain_order=True).drop("/at")
-    return values.with_columns(pl.col("path").replace("", None))
+    values = pl.concat([plain, others], how="diagonal").sort("/at", maintain_order=True)
+    return values.drop("/at").with_columns(pl.col("path").replace("", None))
 
 
 def _plain(batch: Batch, names: Mapping[str, str]) -> tuple[pl.DataFrame, list[int]]:

@@ -119,7 +119,10 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
             raise DataBroken(f"no {names['doc_id']}", where=where, remedy="a name in every row")
         if not is_long and (first := first_rows.setdefault(doc_id, origin)) != origin:
             what = f"document {doc_id!r} is given twice, first at {first}"
-            remedy = "keep one; for values: --columns path=…,value=…; for line items: items/0/name"
+            remedy = "keep one; if rows are line items: columns such as items/0/name"
+            if len(lacking := _KEYS.difference(batch.names)) == 1:
+                rest = [name for name in batch.names if name not in (names["doc_id"], *_KEYS)]
+                remedy = f"keep one; if each is a value: {_naming(*lacking, rest)}"
             raise DataBroken(what, where=where, remedy=remedy)
         stated = ((name, _stated(name, row.get(column), where)) for name, column in beside.items())
         said = {name: cell for name, cell in stated if cell is not None}
@@ -145,12 +148,12 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
 def _plain(batch: Batch, names: Mapping[str, str]) -> tuple[pl.DataFrame, list[int]]:
     """The rows of plain texts alone as values, each with its place `at`; the places of others."""
     columns = {name: batch.column(names.get(name)) for name in ("doc_id", "path", "value")}
-    columns = {n: [c if type(c) in _PLAIN else None for c in of] for n, of in columns.items()}
+    columns["value"] = [cell if type(cell) in _PLAIN else None for cell in columns["value"]]
     rows = as_frame(columns | {"origin": batch.origins}, {}).with_row_index("/at")
     path = by_text(rows["path"], lambda path: pointer(path) or "")
     rows = rows.with_columns(by_text(rows["doc_id"], str.strip), path).drop_nulls("path")
     rows = rows.filter(pl.col("doc_id") != "", ~pl.col("value").str.contains(_MARKS.pattern))
-    return rows, sorted({*range(len(batch.origins))} - {*rows["/at"]})
+    return rows, sorted({*range(len(batch.origins))} - {*rows["/at"].to_list()})
 
 
 def _stated(name: str, cell: Any, where: str) -> Any:

@@ -14,7 +14,6 @@ from pydantic import BaseModel, Field
 
 import formlab
 from formlab import readers
-from formlab.benchmarks.corpus import meta_of
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.readers import gold as gold_room
 from formlab.readers.types import TYPES, FieldType, FieldTypes, rule_of
@@ -99,7 +98,7 @@ def test_rules_stand_in_records_and_types_in_documents_and_are_saved(tmp_path):
         "/total": FieldType(tolerance=0.5, weight=2.0), "/note": FieldType(),
         "/items/0/name": FieldType(comparator="fuzzy"),
     }  # fmt: skip
-    types = FieldTypes.read(meta_of(saved.documents.row(0, named=True))["types"])
+    types = FieldTypes.read(json.loads(saved.documents["meta"][0])["types"])
     assert types.fields == FieldTypes.read(Invoice).fields | {"/note": FieldType(type="string")}
     lines = {"type": "array", "items": {"properties": {"price": {"tolerance": "1 %"}}}}
     node = {"ordered": True, "items": {"properties": {"lines": lines}}}

@@ -1,7 +1,6 @@
 """Answers as formlab's predictions, and how their documents and fields meet those of the gold."""
 
 import dataclasses
-import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -19,14 +18,12 @@ from formlab import files, readers, tables
 from formlab.errors import DataBroken
 from formlab.folders import MANIFEST, Corpus, Predictions, home_of
 from formlab.readers import Row, Source, counted, door, samples, values
-from formlab.readers.values import DOCUMENT, RECORD
 from formlab.trees import unescape
 
 OWN = "own"  # The benchmark of a user's own forms.
 IMAGES, _OTHERS = map(tuple, door.NAMES["endings"].values())
-_ENDING = re.compile(rf"(?<=[^/])(?:{'|'.join(map(re.escape, IMAGES + _OTHERS))})$", re.IGNORECASE)
-_ALONE = re.compile("^/0(?=/)|/(?:0|value)$")
-_FOLDED = re.compile(r"[^\w*]+|_+|(?<=[^/])[*]+")
+_ENDING = re.compile(rf"(?<=[^/])(?:{'|'.join(map(re.escape, IMAGES + _OTHERS))})+$", re.IGNORECASE)
+_ALONE, _FOLDED = door.PATTERNS["alike"]
 RENAMED = "documents named by their files, or alike but for punctuation and leading zeros"
 _HAS_VALUE, _HAS_PATH = pl.col("value").is_not_null(), pl.col("path").is_not_null()
 # The origin of a value inside of a file goes on after `#`.
@@ -144,16 +141,15 @@ def _records(given: pl.DataFrame, corpus: Corpus, usual: str, notes: Counter[str
 
 def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
     """Rows of values as records: with every column, and those of the user's own after them."""
-    kept = [n for n in ("doc_id", "path", "value", "meta", "origin", *RECORD) if n in rows.columns]
+    rows = rows.with_columns(pl.col("status").fill_null("ok"), pl.col("task").fill_null("text"))
+    kept = {"doc_id", "path", "value", "meta", "origin", *values.RECORD} & {*rows.columns}
     known = {n: pl.lit(value) for n, value in key.items()} | {name: pl.col(name) for name in kept}
-    for name, usual in {"status": "ok", "task": "text"}.items():
-        known[name] = pl.coalesce(known.get(name), pl.lit(usual))
     if key["benchmark"] == OWN:
         # All items of a list are one field. It slices: also what only an answer has.
         known["field"] = values.by_text(rows["path"], values.pattern)
     columns = {n: known.get(n, pl.lit(None)).cast(d).alias(n) for n, d in tables.RECORDS.items()}
     for name in rows.columns:
-        if name not in (*kept, *DOCUMENT):
+        if name not in (*kept, *values.DOCUMENT):
             free = name
             while free in tables.RESERVED | columns.keys() or free in {*rows.columns} - {name}:
                 free = f"own_{free}"
@@ -177,16 +173,13 @@ def with_tasks(given: pl.DataFrame, corpus: Corpus, usual: str) -> pl.DataFrame:
 def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers with the items of a list as one value where the gold has one, with choices."""
     choices = corpus.records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
-    if choices.is_empty():
-        return given
     field = pl.col("path").str.replace(r"/\d+$", "")
     field = pl.when(field.is_in(choices.implode()), _HAS_VALUE).then(field)
     is_option = field.is_not_null() & pl.struct("doc_id", field).is_duplicated()
     lists = given.filter(is_option).group_by("doc_id", path=field, maintain_order=True)
     lists = lists.agg("value", pl.exclude("doc_id", "path", "value").first())
-    texts = [json.dumps(texts, ensure_ascii=False) for texts in lists["value"].to_list()]
-    lists = lists.with_columns(value=pl.Series(texts, dtype=pl.String)).select(given.columns)
-    return pl.concat([given.filter(~is_option), lists])
+    texts = pl.Series("value", [*map(door.as_text, lists["value"].to_list())], pl.String)
+    return pl.concat([given.filter(~is_option), lists.with_columns(texts).select(given.columns)])
 
 
 def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
@@ -223,9 +216,9 @@ def by_key(names: Collection[str], keys: Callable[[str], Sequence[str]]) -> dict
 
 def with_paths(given: pl.DataFrame, moved: Mapping[str, str]) -> pl.DataFrame:
     """The answers at the gold's paths; of two names of one field in a document both stay."""
-    place, is_moved = pl.col("path").replace(moved), pl.col("path").is_in(list(moved))
+    place = pl.col("path").replace(moved)
     is_twice = pl.struct("doc_id", place).is_duplicated()
-    return given.with_columns(pl.when(is_moved & is_twice).then("path").otherwise(place))
+    return given.with_columns(pl.when(is_twice).then("path").otherwise(place))
 
 
 def renames(answered: Iterable[str], known: Collection[str]) -> dict[str, str]:
@@ -234,23 +227,20 @@ def renames(answered: Iterable[str], known: Collection[str]) -> dict[str, str]:
     strangers = sorted(taken.keys() - {*known})
     named = by_key(known if strangers else (), file_names)
     for doc_id in strangers:
-        target = next((named[name] for name in file_names(doc_id) if name in named), None)
-        if target is None:
-            continue
-        if (first := taken.setdefault(target, doc_id)) == doc_id:
-            renamed[doc_id] = target
-        elif not {*file_names(doc_id)[:2]}.isdisjoint(file_names(target)[:2]):
-            what = f"two answers for document {target!r}: {first!r} and {doc_id!r}"
-            raise DataBroken(what, remedy="keep one of them")
+        for target in [named[name] for name in file_names(doc_id) if name in named][:1]:
+            if (first := taken.setdefault(target, doc_id)) == doc_id:
+                renamed[doc_id] = target
+            elif not {*file_names(doc_id)[:2]}.isdisjoint(file_names(target)[:2]):
+                what = f"two answers for document {target!r}: {first!r} and {doc_id!r}"
+                raise DataBroken(what, remedy="keep one of them")
     return renamed
 
 
 def file_names(document: str) -> tuple[str, str, str]:
     """A document's name without endings, its last step, and that but for zeros and punctuation."""
     name = unquote(urlsplit(document).path) if "://" in document else document
-    name = unicodedata.normalize("NFC", name)  # File systems write accents in two ways.
-    while (shorter := _ENDING.sub("", name)) != name:
-        name = shorter
+    # File systems write accents in two ways.
+    name = _ENDING.sub("", unicodedata.normalize("NFC", name))
     last = name.replace("\\", "/").rstrip("/").rpartition("/")[2]
     plain = _FOLDED.sub("-", last.removesuffix(".0"))
     return name, last, re.sub("(?<![0-9])0+(?=[0-9])", "", plain)
@@ -298,11 +288,9 @@ def moves(answered: Iterable[str], known: Iterable[str], notes: Counter[str]) ->
     gold, answer = "gold fields that no answer has", "answer fields that no gold has"
     for what, own, others in ((gold, lacking, strange), (answer, strange, lacking)):
         # With two of them and that of the others which is most like each.
-        found = [] if len(own) < 3 else ["…"]
-        for name in sorted(own)[1::-1]:
-            near = get_close_matches(name[:80], sorted(others)[:200], 1)
-            found.insert(0, f"{name:.80} (nearest: {near[0]:.80})" if near else f"{name:.80}")
-        notes[f"{what}: {', '.join(found)}"] += len(own)
+        near = {n: get_close_matches(n[:80], sorted(others)[:200], 1) for n in sorted(own)[:2]}
+        found = [f"{n:.80} (nearest: {of[0]:.80})" if of else f"{n:.80}" for n, of in near.items()]
+        notes[f"{what}: {', '.join([*found, '…'][: len(own)])}"] += len(own)
     return moved
 
 

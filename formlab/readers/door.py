@@ -32,8 +32,9 @@ Box = tuple[float, float, float, float]
 LOOKED_AT = 20  # Files of a folder, or rows, to tell what they are.
 _PACKED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
 _UNPACK = {b"\x1f\x8b": gzip.open, b"\x28\xb5": zstd.open}
-# Names of columns and endings of files, by table and formlab's own name.
+# Names of columns, endings of files and patterns, by table and formlab's own name.
 NAMES = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
+PATTERNS = {of: [*map(re.compile, p.values())] for of, p in NAMES.pop("patterns").items()}
 NAMES = {t: {name: of.split() for name, of in names.items()} for t, names in NAMES.items()}
 # What files hold by their endings, of those with a row a line first.
 FORMS = {ending: form for form, endings in NAMES["forms"].items() for ending in endings}

@@ -5,7 +5,7 @@ import math
 import re
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,18 +14,17 @@ import msgspec
 import polars as pl
 
 from formlab import benchmarks, files, tables
-from formlab.benchmarks.corpus import batch_numbers, image_columns
+from formlab.benchmarks.corpus import batch_numbers, image_columns, meta_of
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus
 from formlab.readers import Row, answers, counted, door
 from formlab.readers.answers import IMAGES, IN_JSON, OWN, UNREAD
 from formlab.readers.sources import FRAME
-from formlab.readers.types import TYPES, FieldTypes, rule_text
+from formlab.readers.types import TYPES, FieldType, FieldTypes
 from formlab.readers.values import DOCUMENT, Stored, by_text, pieces
 
 __all__ = ["corpus", "read", "splits"]
-# `form_2`, `form-p2`, `form.page 2`: the second page of `form`.
-_PAGE = re.compile(r"(.+?)[ _.-]+(?:p(?:age)?[ _.-]?)?([0-9]{1,4})", re.IGNORECASE)
+(_PAGE,) = door.PATTERNS["pages"]
 _ENCODINGS = ("utf-8-sig", "latin-1")
 _ODD = "different values that are not of the inferred type, compared as text"
 
@@ -155,19 +154,18 @@ def _records(
     mended = values.filter(is_mended)["doc_id"].n_unique()
     flaws["documents whose text was repaired to be read"] += mended
     kind = pl.coalesce("kind", by_text(values["path"], lambda p: TYPES.get(types.of(p).type)))
-    meta = by_text(values["path"], lambda path: rule_text(declared.of(path)))
+    meta = by_text(values["path"], declared.rule)
     is_page = pl.col("path").is_null()
     fields = values.filter(~is_page)
     fields = fields.with_columns(pl.col("value").fill_null(""), meta=meta, kind=kind)
     scored = values.filter(is_page, pl.col("value").is_not_null())
     whole = pl.concat([scored, values.select("doc_id", status=pl.lit("unscored"))], how="diagonal")
     whole = whole.unique("doc_id", keep="first", maintain_order=True)
-    whole = whole.with_columns(kind=pl.lit("page"), path=pl.lit(None, pl.String))
-    return pl.concat([whole, fields], how="diagonal")
+    return pl.concat([whole.with_columns(kind=pl.lit("page")), fields], how="diagonal")
 
 
 def find(
-    folder: Path, documents: Collection[str], flaws: Counter[str], endings: tuple[str, ...] = IMAGES
+    folder: Path, documents: Collection[str], flaws: Counter[str], endings: Sequence[str] = IMAGES
 ) -> dict[str, list[str]]:
     """The files of each document's pages in order, relative to `folder`; see `corpus`."""
     root = files.folder(folder, remedy="--images with the folder of the scans or PDFs")
@@ -180,8 +178,7 @@ def find(
         # Texts and numbers take turns, so that page 10 stands behind page 2.
         steps = [int(step) if step.isdecimal() else step for step in re.split("([0-9]+)", whole)]
         order = (steps, endings.index(path.suffix.lower()))
-        first = match[1] if (match := _PAGE.fullmatch(whole)) else whole
-        for kind, called in enumerate((whole, first, str(path.parent))):
+        for kind, called in enumerate((whole, _PAGE.sub(r"\1", whole), str(path.parent))):
             keys = answers.file_names(called)
             if key := next((key for key in keys if key in named), None):
                 found[named[key]].append((keys.index(key), order, kind, path))
@@ -207,12 +204,10 @@ def read(split: str, root: Path) -> Corpus:
 
 def schema_of(document: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON Schema of what a model answers about a document of a corpus."""
-    return FieldTypes.of_document(document).json_schema()
+    types = msgspec.convert(meta_of(document).get("types", {}), dict[str, FieldType])
+    return FieldTypes(types).json_schema()
 
 
 def splits(root: Path) -> dict[str, int]:
     """The one split of a gold file or folder; its documents are counted when it is read."""
     return {door.stem(Path(root).resolve()): 0}
-
-
-tables.door(globals(), __all__)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
@@ -30,10 +28,7 @@ _KNOWN = {"type": TYPES, "comparator": ("exact", "text", "typed", "fuzzy")}
 _FORMATS = {form: name for name, forms in door.NAMES["formats"].items() for form in forms}
 _RULE, _WORDS, _AROUND, _OPTIONS = door.NAMES["types"].values()
 _SCHEMA, _DEEPEST = {"properties", "$ref", "$schema"}, 40  # How deep one may be nested.
-_DIGITS, _CODE = re.compile(r"0|[1-9][0-9]*"), re.compile(r"0[0-9]+|[0-9]{10,}|\+[0-9][0-9 ]{6,}")
-# A letter or a figure for a box is as often something else.
-_NO_BOX = re.compile(r"[a-z0-9]|[01]\.0|on|off", re.IGNORECASE)
-_LISTED = re.compile(r"""\[\s*(["']).*\1\s*\]""", re.DOTALL)
+_DIGITS, _CODE, _NO_BOX, _LISTED = door.PATTERNS["texts"]
 _FEW, _SHARE = 5, 0.8  # From so many different values on, such a share must be of a type.
 _TESTS = {
     "boolean": lambda value: text.checked(value) is not None and not _NO_BOX.fullmatch(value),
@@ -72,14 +67,7 @@ def rule_of(meta: str | None) -> FieldType:
     return msgspec.convert(meta_of(meta), FieldType)
 
 
-def rule_text(declared: FieldType) -> str | None:
-    """How a field is compared, as the `meta` of its records; null where nothing is declared."""
-    rule = {n: said for n, said in msgspec.to_builtins(declared).items() if n in _RULE}
-    return json.dumps(rule) if rule else None
-
-
-@dataclass(frozen=True)
-class FieldTypes:
+class FieldTypes(msgspec.Struct, frozen=True):
     """The types of fields by the pattern of their paths, such as ``/items/*/price``.
 
     >>> types = FieldTypes.read({"total": {"type": "money", "weight": 2}})
@@ -87,13 +75,19 @@ class FieldTypes:
     (2.0, None)
     """
 
-    fields: dict[str, FieldType] = field(default_factory=dict)
-    odd: dict[str, int] = field(default_factory=dict)  # Values not of the inferred type.
+    fields: dict[str, FieldType] = {}
+    odd: dict[str, int] = {}  # Values not of the inferred type.
     is_list: bool = False  # A file names fields of these documents; a schema may be of others too.
 
     def of(self, path: str | None) -> FieldType:
         """The type of the field at a path; an empty type where none is declared."""
         return self.fields.get(pattern(path or ""), FieldType())
+
+    def rule(self, path: str) -> str | None:
+        """How the field at a path is compared, as the `meta` of its records; null if as usual."""
+        said = msgspec.to_builtins(self.of(path)).items()
+        rule = {name: word for name, word in said if name in _RULE}
+        return json.dumps(rule) if rule else None
 
     @classmethod
     def read(cls, source: Any) -> FieldTypes:
@@ -126,11 +120,6 @@ class FieldTypes:
         return cls(fields, is_list=isinstance(source, str | Path) and not is_schema)
 
     @classmethod
-    def of_document(cls, document: Mapping[str, Any]) -> FieldTypes:
-        """The types that the document of a corpus was loaded with, from its row."""
-        return cls(msgspec.convert(meta_of(document).get("types") or {}, dict[str, FieldType]))
-
-    @classmethod
     def inferred(cls, values: pl.DataFrame, lists: Collection[str] = ()) -> FieldTypes:
         """The types of fields by their values or `samples` of them, at `lists` those of items."""
         of = by_text(values["path"], lambda p: pattern(f"{p}/0" if p in lists else p))
@@ -140,8 +129,24 @@ class FieldTypes:
         return cls(fields, {path: count for path, (_, count) in types.items()})
 
     def json_schema(self) -> dict[str, Any]:
-        """A JSON Schema of a document with these fields, each of which may be null."""
-        return _schema({tuple(path.split("/")[1:]): kind for path, kind in self.fields.items()})
+        """A JSON Schema of these fields, which may be null, closed as structured output asks."""
+        if declared := self.fields.get(""):
+            name = {"number": "number", "checkbox": "boolean"}.get(
+                TYPES.get(declared.type), "string"
+            )
+            stated = {"description": declared.question or declared.label}
+            stated |= {"enum": [*declared.choices, None]} if declared.choices else {}
+            return {"type": [name, "null"]} | {word: said for word, said in stated.items() if said}
+        below = defaultdict[str, dict[str, FieldType]](dict)
+        for path, declared in self.fields.items():
+            first, slash, rest = path.removeprefix("/").partition("/")
+            below[unescape(first)][slash + rest] = declared
+        members = {name: FieldTypes(inner).json_schema() for name, inner in below.items()}
+        if members.keys() == {"*"}:
+            return {"type": "array", "items": members["*"]}
+        members.pop("*", None)
+        closed = {"type": "object", "properties": members, "required": list(members)}
+        return closed | {"additionalProperties": False}
 
 
 def _type_of(values: list[str]) -> tuple[str, int]:
@@ -192,10 +197,7 @@ def _leaves(node: Any, path: str, root: Any, *, ordered: bool = False) -> Iterat
         # A reference is followed; of choices the first is taken that is not null.
         choices = node.pop(word, None) or []
         if isinstance(choices, str):
-            target = root
-            for step in choices.split("/")[1:]:
-                target = target.get(unescape(step)) if isinstance(target, Mapping) else None
-            choices = [target]
+            choices = [door.at(root, *map(unescape, choices.split("/")[1:]))]
         real = [s for s in choices if isinstance(s, Mapping) and s.get("type") != "null"]
         node = dict(real[0]) | node if real else node
     ordered = ordered or bool(node.get("ordered"))
@@ -213,20 +215,3 @@ def _leaves(node: Any, path: str, root: Any, *, ordered: bool = False) -> Iterat
         said = {"type": usual, "ordered": ordered, "choices": choices}
         said |= {"question": node.get("description")} | {n: node[n] for n in _WORDS if n in node}
         yield pattern(path), {name: word for name, word in said.items() if word}
-
-
-def _schema(fields: Mapping[tuple[str, ...], FieldType]) -> dict[str, Any]:
-    """The JSON Schema of fields by their steps, closed as structured output asks for."""
-    if declared := fields.get(()):
-        name = {"number": "number", "checkbox": "boolean"}.get(TYPES.get(declared.type), "string")
-        stated = {"description": declared.question or declared.label}
-        stated |= {"enum": [*declared.choices, None]} if declared.choices else {}
-        return {"type": [name, "null"]} | {word: said for word, said in stated.items() if said}
-    below = defaultdict[str, dict[tuple[str, ...], FieldType]](dict)
-    for (first, *steps), declared in fields.items():
-        below[unescape(first)][tuple(steps)] = declared
-    if below.keys() == {"*"}:
-        return {"type": "array", "items": _schema(below["*"])}
-    members = {name: _schema(inner) for name, inner in below.items() if name != "*"}
-    closed = {"type": "object", "properties": members, "required": list(members)}
-    return closed | {"additionalProperties": False}

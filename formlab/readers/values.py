@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache, partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import polars as pl
 from formlab import files, tables
 from formlab.errors import DataBroken, UnknownName
 from formlab.readers import Row
-from formlab.readers.door import LOOKED_AT, NAMES, around, as_text, number
+from formlab.readers.door import LOOKED_AT, NAMES, PATTERNS, around, as_text, number
 from formlab.readers.sources import Batch, batches
 from formlab.text import answers
 from formlab.text.answers import MEMBERS, form_in, plain_name, unwrapped, value_in
@@ -26,18 +25,14 @@ RECORD, DOCUMENT = NAMES["beside"]["record"], NAMES["beside"]["document"]
 _DTYPES = {n: (tables.DOCUMENTS | tables.RECORDS)[n] for n in (*RECORD, *DOCUMENT)}
 _ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
 _COLUMNS, _KEYS = NAMES["columns"], {"path", "value"}
-_SURE = r"(.+?)[ _.-]?(?:confidence|conf|prob(?:ability)?)|(?:confidence|conf)[ _.-](.+)"
-_CONFIDENCE = re.compile(_SURE, re.IGNORECASE)
-# A text without any of these marks is a value as it stands.
-_MARKS, _PLAIN = re.compile(r"[<{\[`◁]"), {type(None), int, float, bool, str}
+_CONFIDENCE, _MARKS = PATTERNS["cells"]
+_PLAIN = {type(None), int, float, bool, str}
 _ENOUGH = 200  # Values of a field that are read to infer its type.
 _SAID = ("confidence", "page", "box")
 # Writes a table to a file that is read again in a moment.
 store = partial(pl.DataFrame.write_parquet, compression="lz4", statistics=False, mkdir=True)
 # Columns that rows of values always have.
-BARE = pl.DataFrame(schema=dict.fromkeys(("status", "kind", "task"), pl.String))
-# The path of a value ("" for the text of a page), the value, and what is said of it.
-Leaf = tuple[str, Any, Row]
+_BARE = dict.fromkeys(("status", "kind", "task"), pl.String)
 
 
 def pieces(source: Any, columns: Mapping[str, str], notes: Counter[str]) -> Iterator[pl.DataFrame]:
@@ -116,7 +111,7 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
     plain, places = pl.DataFrame(), range(len(batch.origins))
     if is_long and not beside:
         plain, places = _plain(batch, names)
-    found: list[Row] = []
+    none, found = dict.fromkeys(("doc_id", "path", "value", *beside)), list[Row]()
     for at, row in zip(places, batch.rows(places), strict=True):
         where, count = batch.home + (origin := batch.origins[at]), len(found)
         doc_id = (as_text(row.get(names["doc_id"])) or "").strip()
@@ -131,7 +126,7 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
             raise DataBroken(what, where=where, remedy=remedy)
         stated = ((name, _stated(name, row.get(column), where)) for name, column in beside.items())
         said = {name: cell for name, cell in stated if cell is not None}
-        base = {"doc_id": doc_id, "path": "", "value": None, "origin": origin, "/at": at}
+        base = none | {"doc_id": doc_id, "origin": origin, "/at": at}
         field, cell = pointer(as_text(row.get(names.get("path")))), row.get(names.get("value"))
         # A page may have its text beside the values of fields.
         alone = field or "", row.get("text") if cell is None and not field else cell
@@ -145,27 +140,20 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
                 raise DataBroken(str(error), where=f"{where}#{place[:80]}") from None
         if len(found) == count:
             found.append(base | said)
-    known = dict.fromkeys(chain(("doc_id", "path", "value"), beside, *found))
-    columns = {name: [row.get(name) for row in found] for name in known}
-    values = pl.concat([plain, as_frame(columns, _DTYPES | {"/at": pl.UInt32})], how="diagonal")
-    values = values.sort("/at", maintain_order=True).with_columns(pl.col("path").replace("", None))
-    return values.select(pl.exclude("origin", "/at"), "origin")
+    others = as_frame(tables.columns_of(found, {}), _DTYPES | {"/at": pl.UInt32})
+    values = pl.concat([plain, others], how="diagonal").sort("/at", maintain_order=True)
+    return values.drop("/at").with_columns(pl.col("path").replace("", None))
 
 
 def _plain(batch: Batch, names: Mapping[str, str]) -> tuple[pl.DataFrame, list[int]]:
     """The rows of plain texts alone as values, each with its place `at`; the places of others."""
-    columns = {"origin": batch.origins}
-    for name in ("doc_id", "path", "value"):
-        columns[name] = cells = batch.column(names.get(name))
-        if not {*map(type, cells)} <= _PLAIN:
-            columns[name] = [cell if type(cell) in _PLAIN else None for cell in cells]
-    rows = as_frame(columns, {}).with_row_index("/at")
+    columns = {name: batch.column(names.get(name)) for name in ("doc_id", "path", "value")}
+    columns["value"] = [cell if type(cell) in _PLAIN else None for cell in columns["value"]]
+    rows = as_frame(columns | {"origin": batch.origins}, {}).with_row_index("/at")
     path = by_text(rows["path"], lambda path: pointer(path) or "")
-    rows = rows.with_columns(by_text(rows["doc_id"], str.strip), path)
-    is_plain = ~pl.col("value").str.contains(_MARKS.pattern) & (pl.col("doc_id") != "")
-    is_plain &= pl.col("path").is_not_null()
-    is_plain = rows.select(is_plain.fill_null(value=False)).to_series()
-    return rows.filter(is_plain), (~is_plain).arg_true().to_list()
+    rows = rows.with_columns(by_text(rows["doc_id"], str.strip), path).drop_nulls("path")
+    rows = rows.filter(pl.col("doc_id") != "", ~pl.col("value").str.contains(_MARKS.pattern))
+    return rows, sorted({*range(len(batch.origins))} - {*rows["/at"].to_list()})
 
 
 def _stated(name: str, cell: Any, where: str) -> Any:
@@ -212,23 +200,34 @@ def _member(name: str) -> tuple[str, str | None]:
     return path, subject and (subject[1] or subject[2])
 
 
-def values_in(cell: Any, path: str) -> Iterator[Leaf]:
-    """The values in a cell, each with what is said of it."""
-    is_text = isinstance(cell, str)
-    if not _MARKS.search(cell) if is_text else type(cell) in _PLAIN:
+def values_in(cell: Any, path: str) -> Iterator[tuple[str, Any, Row]]:
+    """The values in a cell: the path of each, empty for a page's text, and what is said of it."""
+    if not _MARKS.search(cell) if isinstance(cell, str) else type(cell) in _PLAIN:
         yield path, cell, {}
         return
-    if is_text and path:
+    if isinstance(cell, str) and path:
         # An object or its list as text in a cell, as tables have line items.
         cell = answers.stated(cell)
     elif isinstance(cell, dict) and not path:
         cell = unwrapped(cell)
     for place, leaf, said in values_of(cell, path, {}):
-        is_answer = isinstance(leaf, str) and _MARKS.search(leaf)
-        yield from _answers(place, leaf, said) if is_answer else [(place, leaf, said)]
+        if not isinstance(leaf, str) or not _MARKS.search(leaf):
+            yield place, leaf, said
+            continue
+        # A text without a model's reasoning, or the fields of JSON in it; broken JSON stays.
+        parsed = answers.plain(leaf) if place else answers.read(leaf)
+        status = {"status": parsed.status}
+        if isinstance(parsed.value, str | None):
+            value = leaf if parsed.status == "bad_json" else parsed.value
+            yield (place, value, said | status) if parsed.changes else (place, leaf, said)
+        elif (form := form_in(parsed.value)) is None:
+            yield place, leaf, {"status": "bad_json"}
+        else:
+            below = [found for found in values_of(form, "", {}) if as_text(found[1]) is not None]
+            yield from ((*found, stated | status) for *found, stated in below or [("", None, {})])
 
 
-def values_of(cell: Any, path: str, said: Row) -> Iterator[Leaf]:
+def values_of(cell: Any, path: str, said: Row) -> Iterator[tuple[str, Any, Row]]:
     """The values in a cell; an object of a value and its confidence, page or box is one value."""
     for place, leaf in leaves(cell, path, value_in):
         if not isinstance(leaf, dict):
@@ -242,27 +241,12 @@ def values_of(cell: Any, path: str, said: Row) -> Iterator[Leaf]:
         yield from values_of(leaf[value_in(leaf)], place, stated)
 
 
-def _answers(path: str, text: str, said: Row) -> Iterator[Leaf]:
-    """A text without a model's reasoning, or the fields of JSON in it; broken JSON stays."""
-    parsed = answers.plain(text) if path else answers.read(text)
-    status = {"status": parsed.status}
-    if isinstance(parsed.value, str | None):
-        value = text if parsed.status == "bad_json" else parsed.value
-        yield (path, value, said | status) if parsed.changes else (path, text, said)
-    elif (form := form_in(parsed.value)) is None:
-        yield path, text, {"status": "bad_json"}
-    else:
-        below = [leaf for leaf in values_of(form, "", {}) if as_text(leaf[1]) is not None]
-        for place, leaf, stated in below or [("", None, {})]:
-            yield place, leaf, stated | status
-
-
 class Stored:
     """Values in files of `folder`; their documents in order, systems and paths of `lists`."""
 
     def __init__(self, read: Iterator[Any], folder: Path, *, sampled: bool = False) -> None:
         self.folder, self.samples, documents = folder, None, []
-        self.none, self.systems, self.lists = pl.DataFrame(), set[str](), list[str]()
+        self.none, self.systems, self.lists = pl.DataFrame(schema=_BARE), set[str](), list[str]()
         for turn, values in enumerate(read):
             store(values, folder / "read" / f"{turn:06}.parquet")
             self.none = pl.concat([self.none, values.clear()], how="diagonal")
@@ -302,7 +286,7 @@ class Stored:
     def rows(self, number: int, lists: Collection[str] = ()) -> pl.DataFrame:
         """The rows of a batch, those at the paths of `lists` as their items."""
         paths = sorted(self.folder.glob(f"{number}/*"))
-        parts = [self.none, *(pl.read_parquet(path, glob=False) for path in paths), BARE]
+        parts = [self.none, *(pl.read_parquet(path, glob=False) for path in paths)]
         item = pl.format("{}/{}", "path", pl.int_range(pl.len()).over("doc_id", "path"))
         path = pl.when(pl.col("path").is_in(sorted(lists))).then(item).otherwise("path")
         found = pl.concat(parts, how="diagonal")
@@ -313,8 +297,7 @@ def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.Data
     """The first different values at each path, as many as types need, after those `before`."""
     values = values.select("path", "value").filter(pl.col("path").is_not_null())
     values = (values if before is None else pl.concat([before, values])).unique(maintain_order=True)
-    place = pl.col("value").is_not_null().cum_sum().over("path")
-    return values.filter(pl.col("value").is_null() | (place <= _ENOUGH))
+    return values.filter(pl.col("value").is_not_null().cum_sum().over("path") <= _ENOUGH)
 
 
 def by_text(texts: pl.Series, made: Callable[[str], str | None]) -> pl.Expr:

@@ -16,7 +16,7 @@ import formlab
 from formlab import readers
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.readers import gold as gold_room
-from formlab.readers.types import TYPES, FieldType, FieldTypes, rule_of, rule_text
+from formlab.readers.types import TYPES, FieldType, FieldTypes, rule_of
 
 
 class Item(BaseModel):
@@ -98,13 +98,13 @@ def test_rules_stand_in_records_and_types_in_documents_and_are_saved(tmp_path):
         "/total": FieldType(tolerance=0.5, weight=2.0), "/note": FieldType(),
         "/items/0/name": FieldType(comparator="fuzzy"),
     }  # fmt: skip
-    types = FieldTypes.of_document(saved.documents.row(0, named=True))
+    types = FieldTypes.read(json.loads(saved.documents["meta"][0])["types"])
     assert types.fields == FieldTypes.read(Invoice).fields | {"/note": FieldType(type="string")}
     lines = {"type": "array", "items": {"properties": {"price": {"tolerance": "1 %"}}}}
     node = {"ordered": True, "items": {"properties": {"lines": lines}}}
     types = FieldTypes.read({"properties": {"pages": node, "other": lines}})
     rule = FieldType(tolerance=0.01, relative=True, ordered=True)
-    assert rule_of(rule_text(types.of("/pages/3/lines/0/price"))) == rule
+    assert rule_of(types.rule("/pages/3/lines/0/price")) == rule
     assert not types.of("/other/0/price").ordered
 
 

@@ -145,7 +145,7 @@ def test_the_schema_of_an_answer_is_that_of_the_types(tmp_path):
         schema, texts, shown = sent_to(server)
         prompt = server.calls[0]["body"]["messages"][0]["content"]
     document = corpus.documents.row(0, named=True)
-    assert schema == own.FieldTypes.of_document(document).json_schema()
+    assert schema == own.schema_of(document)
     # Every field of any document, whether this one has it or not.
     assert set(schema["properties"]) == {*GOLD[0]} - {"doc_id"}
     assert (texts, shown) == (["the text of a"], [])

@@ -14,7 +14,7 @@ import numpy as np
 
 from formlab import files, pictures, resources
 from formlab.benchmarks import vrdu
-from formlab.benchmarks.corpus import meta_of
+from formlab.benchmarks.corpus import around, meta_of
 from formlab.errors import DataMissing
 from formlab.systems import ocr
 from formlab.systems.pages import page_files
@@ -104,7 +104,7 @@ def sheets(path: Path, settings: Row, threads: int) -> Iterator[Sheet]:
 
     def read(image: Any, number: int, scale: float) -> list[Run]:
         lines = _engine(frozenset((name, settings[name]) for name in ocr.ENGINE), threads)(image)
-        return [Run(line.text, number, *ocr.box_of(line.corners, scale)) for line in lines]
+        return [Run(line.text, number, *around(np.array(line.corners) / scale)) for line in lines]
 
     if not pictures.is_pdf(path):
         image = pictures.read_image(path)

@@ -23,12 +23,12 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (3362, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (3370, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (178, 180, ["formlab/decisions.py"]),
-    "benchmarks": (2983, 3000, ["formlab/benchmarks/"]),
-    "readers": (3368, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "benchmarks": (2997, 3000, ["formlab/benchmarks/"]),
+    "readers": (3187, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (3857, 3900, ANALYSIS),
-    "systems": (2481, 2500, SYSTEMS),
+    "systems": (2476, 2500, SYSTEMS),
     "charts, reports": (4129, 4200, [f"formlab/{room}" for room in PAGES]),
     "scoring, metrics, text": (7702, 7720, SCORED),
     "arena": (13435, 5000, ["formlab_arena/"]),
@@ -90,8 +90,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (28060, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (54012, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (27906, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (53858, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (282, 260, lambda: len(python_files())),
     "fmt: skip": (231, 30, skipped_formats),
     "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),

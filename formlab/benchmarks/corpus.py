@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,6 +19,7 @@ import polars as pl
 from formlab import files, pictures, tables
 from formlab.errors import DataBroken, DataMissing, FormlabError, GoldInDoubt
 from formlab.folders import Corpus
+from formlab.trees import leaves
 
 Row = dict[str, Any]
 # The row of a document, and its gold records as rows or, which is quicker, as columns.
@@ -211,3 +213,21 @@ def box_of(value: Any) -> Box | None:
         return msgspec.convert(value, Box)
     except (ValueError, OverflowError):
         return None
+
+
+def number(value: Any, part: float = 1) -> float | None:
+    """A number, a text of one or a truth value, divided by `part`; null for all else."""
+    try:
+        found = float(value) / part
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def around(points: Any) -> Box | None:
+    """The upright box around points, as pairs or one list; null without two, or with no number."""
+    sides = [number(side) for _, side in leaves(points)]
+    across, down = sides[: len(sides) // 2 * 2 : 2], sides[1::2]
+    if len(down) < 2 or None in (*across, *down):
+        return None
+    return min(across), min(down), max(across), max(down)

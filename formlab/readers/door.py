@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import math
 import os
 import re
 import sys
@@ -18,7 +17,6 @@ from typing import Any, BinaryIO, NamedTuple, TextIO
 
 from formlab import files
 from formlab.errors import DataBroken, FormlabError
-from formlab.trees import leaves
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -28,7 +26,6 @@ else:
     from backports import zstd
     from backports.zstd import zipfile
 
-Box = tuple[float, float, float, float]
 LOOKED_AT = 20  # Files of a folder, or rows, to tell what they are.
 _PACKED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
 _UNPACK = {b"\x1f\x8b": gzip.open, b"\x28\xb5": zstd.open}
@@ -192,24 +189,6 @@ def as_text(value: Any) -> str | None:
         # A spreadsheet's date is a time at midnight, and its 14:05 has seconds.
         return re.sub("T00:00:00$|(?<=^..:..):00$", "", value.isoformat())
     return as_text(value.item()) if hasattr(value, "item") else str(value)
-
-
-def number(value: Any, part: float = 1) -> float | None:
-    """A number, a text of one or a truth value, divided by `part`; null for all else."""
-    try:
-        found = float(value) / part
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return found if math.isfinite(found) else None
-
-
-def around(points: Any) -> Box | None:
-    """The upright box around points, as pairs or one list; null without two, or with no number."""
-    sides = [number(side) for _, side in leaves(points)]
-    across, down = sides[: len(sides) // 2 * 2 : 2], sides[1::2]
-    if len(down) < 2 or None in (*across, *down):
-        return None
-    return min(across), min(down), max(across), max(down)
 
 
 def at(value: Any, *names: str) -> Any:

@@ -14,9 +14,10 @@ import polars as pl
 from lxml import etree
 
 from formlab import files, tables
+from formlab.benchmarks.corpus import Box, around, number
 from formlab.errors import DataBroken, FormlabError
 from formlab.readers import ODD, Reader, Row, Source, answers, by_name, door
-from formlab.readers.door import Box, around, as_text, at, number, written
+from formlab.readers.door import as_text, at, written
 from formlab.trees import leaves
 
 _FILES = tomllib.loads(Path(__file__).with_name("engines.toml").read_text("utf-8"))

@@ -15,9 +15,10 @@ import polars as pl
 from rapidfuzz import fuzz
 
 from formlab import files, tables
+from formlab.benchmarks.corpus import number
 from formlab.errors import DataBroken
 from formlab.readers import Reader, Row, Source, door, samples, sources
-from formlab.readers.door import as_text, at, decoded, number
+from formlab.readers.door import as_text, at, decoded
 from formlab.readers.samples import ANSWER, OTHERS, Sample, figure, names, sample_rows
 from formlab.text import answers
 from formlab.trees import escape, leaves, pointer, unescape

@@ -13,9 +13,10 @@ from typing import Any
 import polars as pl
 
 from formlab import files, tables
+from formlab.benchmarks.corpus import number
 from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab.readers import ODD, Row, Source, door, sources
-from formlab.readers.door import as_text, number
+from formlab.readers.door import as_text
 from formlab.readers.values import as_frame, pointer, values_of
 from formlab.tables import USABLE
 from formlab.text import answers

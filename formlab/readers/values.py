@@ -13,9 +13,10 @@ from typing import Any
 import polars as pl
 
 from formlab import files, tables
+from formlab.benchmarks.corpus import around, number
 from formlab.errors import DataBroken, UnknownName
 from formlab.readers import Row
-from formlab.readers.door import LOOKED_AT, NAMES, PATTERNS, around, as_text, number
+from formlab.readers.door import LOOKED_AT, NAMES, PATTERNS, as_text
 from formlab.readers.sources import Batch, batches
 from formlab.text import answers
 from formlab.text.answers import MEMBERS, form_in, plain_name, unwrapped, value_in

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from formlab import files, saving
+from formlab.benchmarks.corpus import around
 from formlab.systems import Reader, System, above_zero
 from formlab.systems.pages import Page, document_pages
 from formlab.tables import BOX
@@ -102,12 +103,6 @@ def _engine_state() -> Row:
     return state | {file.name: files.sha256(file) for file in models}
 
 
-def box_of(corners: Any, scale: float = 1.0) -> tuple[float, float, float, float]:
-    """The upright box around the corners that RapidOCR gives, in pixels of the unscaled image."""
-    across, down = zip(*((float(x) / scale, float(y) / scale) for x, y in corners), strict=True)
-    return min(across), min(down), max(across), max(down)
-
-
 def start(settings: Row, threads: int, *, write: Callable[..., str] = page_text) -> Reader:
     """A reader of pages: their lines and words with boxes and confidence, and the text of all.
 
@@ -122,7 +117,7 @@ def start(settings: Row, threads: int, *, write: Callable[..., str] = page_text)
         rows, texts, count = list[Row](), [], 0
         for page in document_pages(document, root, scale=settings["scale"]):
             found = engine(page)
-            boxes = np.array([box_of(line.corners, page.zoom) for line in found])
+            boxes = np.array([around(np.array(line.corners) / page.zoom) for line in found])
             texts.append(write(boxes, [line.text for line in found]))
             for line in found:
                 path, parts = f"/ocr/lines/{count}", enumerate(line.words)
@@ -137,7 +132,7 @@ def start(settings: Row, threads: int, *, write: Callable[..., str] = page_text)
 def _row(path: str, kind: str, text: str, score: float, corners: Any, page: Page) -> Row:
     # Task `layout`: what stands where on the page, not a claim about any field of the form.
     row = {"path": path, "kind": kind, "task": "layout", "value": text, "page": page.number}
-    row |= zip(BOX, box_of(corners, page.zoom), strict=True)
+    row |= zip(BOX, around(np.array(corners) / page.zoom), strict=True)
     return row | {"confidence": float(score)}
 
 

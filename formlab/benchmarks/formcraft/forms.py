@@ -6,7 +6,6 @@ however a file or a model spells them.
 """
 
 import json
-import math
 import re
 import tomllib
 from collections import ChainMap, Counter
@@ -16,7 +15,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
 from formlab import tables
-from formlab.benchmarks.corpus import Row, box_of, meta_of
+from formlab.benchmarks.corpus import Row, box_of, meta_of, number
 from formlab.text.normalise import as_text, as_texts
 from formlab.trees import escape, unescape
 
@@ -61,23 +60,14 @@ class NotAFormError(ValueError):
     """The JSON has nothing of a form in it, or not what an item must have; the message says why."""
 
 
-def _share(value: Any) -> float | None:
-    """A finite number in any notation of Python's; None for anything else."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
-
-
 def _page(value: Any) -> int | None:
-    page = _share(value)
+    page = number(value)
     return int(page) if page is not None and 1 <= page < 1_000_000 else None
 
 
 def _box(value: Any) -> tuple[float, ...] | None:
     # A malformed box must not cost the field it belongs to.
-    return box_of(list(map(_share, value)) if isinstance(value, list | tuple) else None)
+    return box_of(list(map(number, value)) if isinstance(value, list | tuple) else None)
 
 
 def _object(value: Any) -> Row | None:
@@ -87,7 +77,7 @@ def _object(value: Any) -> Row | None:
 
 
 _READERS = {"text": as_text, "value": as_text, "texts": as_texts, "page": _page, "box": _box}
-_READERS |= {"share": _share, "object": _object, "word": as_text}
+_READERS |= {"share": number, "object": _object, "word": as_text}
 
 
 def canonical(axis: str, label: str | None) -> str | None:
@@ -375,6 +365,6 @@ def answer_rows(task: str, found: Any) -> Iterator[Row]:
             meta = {"reason": as_text(answer.get("reason")), "values": values}
             meta = {key: value for key, value in meta.items() if value}
             row["meta"] = json.dumps(meta) if meta else None
-            row["confidence"] = _share(answer.get("confidence"))
+            row["confidence"] = number(answer.get("confidence"))
             answer = next((answer[key] for key in _ANSWERS if key in answer), None)
         yield row | ({"status": "missing"} if answer is None else {"value": as_text(answer)})

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from formlab.benchmarks import vrdu
-from formlab.benchmarks.corpus import meta_of
+from formlab.benchmarks.corpus import around, meta_of
 from formlab.errors import DataMissing, NotAvailable
 from formlab.folders import Corpus
 from formlab.systems import ocr, prompts
@@ -164,7 +164,7 @@ class PageView:
     def lines(self, page: Page) -> str:
         """The lines that OCR reads on a page, from top to bottom, as the JSON that a model gets."""
         lines = self._engine(page)
-        boxes = np.array([ocr.box_of(line.corners) for line in lines]).reshape(-1, 4)
+        boxes = np.array([around(line.corners) for line in lines]).reshape(-1, 4)
         sides = 1000 * boxes / (page.sent * 2) if self.boxes == "thousandths" else boxes
         shown: list[Any] = []
         for number in (number for row in reading_order(boxes) for number in row):

@@ -30,12 +30,12 @@ ROOMS = {
     "stats, analysis": (3857, 3900, ANALYSIS),
     "systems": (2476, 2500, SYSTEMS),
     "charts, reports": (4129, 4200, [f"formlab/{room}" for room in PAGES]),
-    "scoring, metrics, text": (7702, 7720, SCORED),
+    "scoring, metrics, text": (7712, 7720, SCORED),
     "arena": (13435, 5000, ["formlab_arena/"]),
     "experiments": (6524, 2800, ["formlab_experiments/"]),
     "review": (4707, 1700, ["formlab_review/"]),
     "baselines": (1286, 1300, ["formlab_baselines/"]),
-    "tests": (27875, 16000, ["tests/"]),
+    "tests": (27876, 16000, ["tests/"]),
 }
 
 

@@ -71,9 +71,9 @@ def character_edits(
 ) -> np.ndarray:
     """Edits, and code points of each gold text or of the longer one, shape (n, 2)."""
     edits = process.cpdist(golds, preds, scorer=Levenshtein.distance, dtype=np.int64, workers=1)
-    sizes = [np.fromiter(map(len, side), dtype=np.int64) for side in (golds, preds)]
-    total = np.maximum(*sizes) if of_longer else sizes[0]
-    return np.column_stack([edits, total]).astype(float)
+    sides = (golds, preds) if of_longer else (golds,)
+    sizes = np.max([np.fromiter(map(len, side), dtype=np.int64) for side in sides], axis=0)
+    return np.column_stack([edits, sizes]).astype(float)
 
 
 def _taken_apart(

@@ -30,7 +30,7 @@ ROOMS = {
     "stats, analysis": (3857, 3900, ANALYSIS),
     "systems": (2476, 2500, SYSTEMS),
     "charts, reports": (4129, 4200, [f"formlab/{room}" for room in PAGES]),
-    "scoring, metrics, text": (7712, 7720, SCORED),
+    "scoring, metrics, text": (7719, 7720, SCORED),
     "arena": (13435, 5000, ["formlab_arena/"]),
     "experiments": (6524, 2800, ["formlab_experiments/"]),
     "review": (4707, 1700, ["formlab_review/"]),

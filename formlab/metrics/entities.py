@@ -169,8 +169,7 @@ class _Item(NamedTuple):
     order: str | None
     parts: list[str]
     values: dict[str, str]
-    # All that it holds, as two equal predictions must.
-    held: tuple[list[Any], ...]
+    identities: list[str | None]
 
 
 def match_entities(
@@ -187,8 +186,10 @@ def match_entities(
         if mode == "official":
             # The first prediction of each gold item; what comes too late and equals it is forgiven.
             first = dict(sorted(agreeing, reverse=True))
-            held = {item.number: item.held for item in claims[group]}
-            late = ((g, p) for g, p in agreeing if p not in first.values())
+            # Of equal predictions all but their numbers and orders is the same.
+            held = {item.number: item[2:] for item in claims[group]}
+            taken = {*first.values()}
+            late = [(g, p) for g, p in agreeing if p not in taken]
             forgiven |= {p for g, p in late if held[p] == held[first[g]]}
             pairs += ((*pair, 1.0) for pair in first.items())
         else:
@@ -200,19 +201,23 @@ def match_entities(
 
 def _grouped(leaves: pl.DataFrame) -> dict[tuple[str, str, bool], list[_Item]]:
     """The items of each document and name, flat ones apart; of a flat one each of its forms."""
+    columns = ("doc", "name", "item", "component", "value", "order", "accepted", "identity")
     groups = defaultdict[tuple[str, str, bool], list[_Item]](list)
-    keys = {"alone": pl.col("component").is_null(), "number": "item", "written": "order"}
-    items = leaves.group_by("doc", "name", maintain_order=True, **keys)
-    items = items.agg("component", "value", "identity", pl.col("accepted").explode())
-    for doc, name, alone, number, order, parts, values, identities, accepted in items.iter_rows():
-        steps = [name] if alone else parts
-        forms = [[form] for form in values + accepted] if alone else [values]
-        for form in forms:
-            # A part without a value is there, and is not compared.
-            pairs = zip(steps, form, strict=True)
-            stated = {part: value for part, value in pairs if value is not None}
-            item = _Item(number, order, steps, stated, (parts, values, identities))
-            groups[doc, name, alone].append(item)
+    items: dict[int, _Item] = {}
+    for doc, name, number, part, value, order, accepted, identity in leaves.select(columns).rows():
+        if part is None:
+            forms = [value, *accepted] if accepted else [value]
+            forms = [{name: form} for form in forms if form is not None]
+            groups[doc, name, True] += [_Item(number, order, [name], f, [identity]) for f in forms]
+            continue
+        if (item := items.get(number)) is None:
+            item = items[number] = _Item(number, order, [], {}, [])
+            groups[doc, name, False].append(item)
+        item.parts.append(part)
+        item.identities.append(identity)
+        # A part without a value is there, and is not compared.
+        if value is not None:
+            item.values[part] = value
     return groups
 
 
@@ -247,6 +252,8 @@ def _agreeing(
 
 def _best(agreeing: _Pairs) -> list[tuple[int, int, float]]:
     """One prediction a gold item at most, and the other way round, with the most credit in all."""
+    if len(agreeing) < 2:
+        return [(*pair, credit) for pair, credit in agreeing.items()]
     golds, preds = (sorted({pair[side] for pair in agreeing}) for side in (0, 1))
     table = np.zeros((len(golds), len(preds)))
     for (gold, pred), credit in agreeing.items():

@@ -90,8 +90,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (27906, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (53858, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (27913, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
+    "all packages, lines": (53865, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (282, 260, lambda: len(python_files())),
     "fmt: skip": (231, 30, skipped_formats),
     "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),

@@ -19,6 +19,7 @@ SPINE = ("batches", "evaluate", "whole")
 ANALYSIS = ["formlab/stats/", "formlab/analysis/", "formlab/testing.py"]
 SCORED = [f"formlab/{room}/" for room in ("scoring", "metrics", "text", "trees")]
 SYSTEMS = ["formlab/systems/", "formlab/browser.py", "formlab/pictures.py"]
+GENERATORS = ["data/sample/generate/*.py", "formlab_experiments/forms/**/*.py"]
 PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
@@ -26,16 +27,16 @@ ROOMS = {
     "spine": (3370, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (178, 180, ["formlab/decisions.py"]),
     "benchmarks": (2997, 3000, ["formlab/benchmarks/"]),
-    "readers": (3187, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "readers": (3193, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (3857, 3900, ANALYSIS),
     "systems": (2476, 2500, SYSTEMS),
     "charts, reports": (4129, 4200, [f"formlab/{room}" for room in PAGES]),
-    "scoring, metrics, text": (7719, 7720, SCORED),
+    "scoring, metrics, text": (7720, 7720, SCORED),
     "arena": (13435, 5000, ["formlab_arena/"]),
     "experiments": (6524, 2800, ["formlab_experiments/"]),
     "review": (4707, 1700, ["formlab_review/"]),
     "baselines": (1286, 1300, ["formlab_baselines/"]),
-    "tests": (27876, 16000, ["tests/"]),
+    "tests": (27882, 16000, ["tests/"]),
 }
 
 
@@ -59,6 +60,10 @@ def lines(file):
 
 def files(*patterns):
     return [file for pattern in patterns for file in ROOT.glob(pattern) if file.is_file()]
+
+
+def total(*patterns):
+    return sum(map(lines, files(*patterns)))
 
 
 def python_files():
@@ -90,26 +95,16 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (27913, 28000, lambda: sum(map(lines, files("formlab/**/*.py")))),
-    "all packages, lines": (53865, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (27920, 28000, lambda: total("formlab/**/*.py")),
+    "all packages, lines": (53872, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (282, 260, lambda: len(python_files())),
     "fmt: skip": (231, 30, skipped_formats),
     "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),
     "contract, cases of doors and values": (376, 377, lambda: case_lines(is_later=True)),
     "contract, lines of its doors": (85, 90, lambda: lines(ROOT / "tests/contract/doors.py")),
-    "JavaScript of the core, lines": (
-        1398,
-        1400,
-        lambda: sum(map(lines, files("formlab/**/*.js"))),
-    ),
-    "sample generators with drawing engine": (
-        2855,
-        2900,
-        lambda: sum(
-            map(lines, files("data/sample/generate/*.py", "formlab_experiments/forms/**/*.py"))
-        ),
-    ),
-    "CSS of the core, lines": (315, 320, lambda: sum(map(lines, files("formlab/**/*.css")))),
+    "JavaScript of the core, lines": (1398, 1400, lambda: total("formlab/**/*.js")),
+    "sample generators with drawing engine": (2855, 2900, lambda: total(*GENERATORS)),
+    "CSS of the core, lines": (315, 320, lambda: total("formlab/**/*.css")),
     "notebooks": (16, 14, lambda: len(files("notebooks/*.ipynb"))),
     "notebooks, lines of code": (
         1697,

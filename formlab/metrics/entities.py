@@ -177,8 +177,7 @@ def match_entities(
 ) -> Matching:
     """Match the entities of any number of documents, in frames of leaves (`LEAVES`)."""
     # Only of the gold may several values be right.
-    none = pl.lit(None, LEAVES["accepted"])
-    claims = _grouped(pred.drop_nulls("value").with_columns(accepted=none))
+    claims = _grouped(pred.drop_nulls("value").with_columns(accepted=None))
     pairs: list[tuple[int, int, float]] = []
     forgiven: set[int] = set()
     for group, items in _grouped(gold).items():
@@ -201,14 +200,16 @@ def match_entities(
 
 def _grouped(leaves: pl.DataFrame) -> dict[tuple[str, str, bool], list[_Item]]:
     """The items of each document and name, flat ones apart; of a flat one each of its forms."""
-    columns = ("doc", "name", "item", "component", "value", "order", "accepted", "identity")
+    rows = leaves.select(*LEAVES)
     groups = defaultdict[tuple[str, str, bool], list[_Item]](list)
     items: dict[int, _Item] = {}
-    for doc, name, number, part, value, order, accepted, identity in leaves.select(columns).rows():
+    # A row at a time: as a list, all of them would be looked through for cycles.
+    for doc, number, name, part, value, accepted, identity, order in rows.iter_rows():
         if part is None:
-            forms = [value, *accepted] if accepted else [value]
-            forms = [{name: form} for form in forms if form is not None]
-            groups[doc, name, True] += [_Item(number, order, [name], f, [identity]) for f in forms]
+            for form in (value, *(accepted or ())):
+                if form is not None:
+                    item = _Item(number, order, [name], {name: form}, [identity])
+                    groups[doc, name, True].append(item)
             continue
         if (item := items.get(number)) is None:
             item = items[number] = _Item(number, order, [], {}, [])

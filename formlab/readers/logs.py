@@ -110,8 +110,8 @@ def evaluation(
         if not gold:
             values, place = run.rows.pop("gold"), Path(folder, "gold")
             if values.is_empty():
-                remedy = "formlab score BENCHMARK --predictions LOG, or GOLD --predictions FILE"
-                raise DataBroken("the log has answers alone", where=run.path, remedy=remedy)
+                remedy = "--predictions FILE if it is gold, else score BENCHMARK --predictions LOG"
+                raise DataBroken("values without gold beside them", where=run.path, remedy=remedy)
             moved = answers.moves(given["path"], values["path"], run.notes)
             run.rows["answer"] = answers.with_paths(given, moved)
             # Named, so that no column of the log's own is taken for another.

@@ -71,22 +71,7 @@ class Sample:
             gold = tuple((place, text) for text in accepted[:1])
         base = "" if self.path == ANSWER else self.path
         golds = gold if form is None else [*fields(answers.form_in(form), base)]
-        status, answer = self.status, self.answer
-        if isinstance(answer, str) and answer and status in USABLE:
-            parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
-            answer = parsed.value if place is None else answers.answer_in(parsed.value)
-            status = parsed.status if parsed.changes or parsed.status not in USABLE else status
-        # A null names no value; what failed has failed at each field that was asked for.
-        if form is None:
-            claims = answer if isinstance(answer, tuple) else [(self.path, as_text(answer))]
-        else:
-            is_form = isinstance(answer, Mapping | list)
-            claims = fields(answers.form_in(answer), base) if is_form else ()
-        claims = [said for said in claims if status in USABLE and said[1] is not None]
-        if not claims:
-            status = "missing" if status in USABLE else status
-            asked = [self.path] if form is None else [path for path, _ in golds]
-            claims = [(path, None) for path in asked]
+        status, claims = self._claims(form, base, [path for path, _ in golds])
         credit = {n: _CREDIT.get(str(s).lower().strip(), s) for n, s in self.scores.items()}
         scores = {f"{SCORE}{name}": number(score) for name, score in credit.items()}
         run = {"doc_id": self.doc_id, "epoch": self.epoch, "system": self.system or None}
@@ -100,6 +85,27 @@ class Sample:
                 paths, texts = map(list, zip(*values, strict=True))
                 yield said | run | {"role": role, "path": paths, "value": texts}
         yield call | run | (scores | {"log_status": self.status} if place is None else {})
+
+    def _claims(self, form: Any, base: str | None, paths: list[str | None]) -> tuple[Any, list]:
+        """The status of what it answers, and the values; null at all `paths` of its gold's form."""
+        status, answer = self.status, self.answer
+        if isinstance(answer, str) and answer and status in USABLE:
+            parsed = answers.plain(answer) if form is None else answers.parse(answer, lists=True)
+            is_field = form is None and self.path is not None
+            answer = answers.answer_in(parsed.value) if is_field else parsed.value
+            status = parsed.status if parsed.changes or parsed.status not in USABLE else status
+        # A null names no value; what failed has failed at each field that was asked for.
+        if form is None:
+            claims = answer if isinstance(answer, tuple) else [(self.path, as_text(answer))]
+        else:
+            is_form = isinstance(answer, Mapping | list)
+            claims = fields(answers.form_in(answer), base) if is_form else ()
+        claims = [said for said in claims if status in USABLE and said[1] is not None]
+        if not claims:
+            status = "missing" if status in USABLE else status
+            asked = [self.path] if form is None else paths
+            claims = [(path, None) for path in asked]
+        return status, claims
 
 
 def sample_rows(

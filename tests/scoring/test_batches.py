@@ -1,13 +1,14 @@
 """Batches: however documents are cut, and whoever scores them, an evaluation is the same."""
 
 import json
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 import formlab
-from formlab import analysis, benchmarks, charts, readers
+from formlab import analysis, benchmarks, charts, readers, workers
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
 from formlab.readers import gold as gold_of
@@ -50,6 +51,16 @@ def check_equal(parts, whole):
         assert_frame_equal(*sides, abs_tol=1e-9, check_column_order=False)
     sums = [formlab.summarise(each, resamples=20) for each in (parts, whole)]
     assert_frame_equal(*sums, abs_tol=1e-9)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_large_answers_are_read_by_a_process_beside_gold(killed, in_parts, tmp_path, monkeypatch):
+    rows, file = [{"doc_id": str(n), "total": f"{n}.00"} for n in range(40)], tmp_path / "a.jsonl"
+    file.write_text("".join(json.dumps(row) + " " * 120_000 + "\n" for row in rows))
+    begun = Mock(wraps=workers.begun, side_effect=(lambda *_: lambda: None) if killed else None)
+    monkeypatch.setattr("formlab.scoring.evaluate.begun", begun)
+    check_equal(in_parts(rows, file, 20, workers=2), formlab.evaluate(rows, file))
+    begun.assert_called_once()
 
 
 @pytest.mark.parametrize("name", READ if ALL else ["vrdu"])

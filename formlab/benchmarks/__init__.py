@@ -17,7 +17,7 @@ from formlab.errors import DataMissing, UnknownName
 from formlab.registry import Registry
 
 if TYPE_CHECKING:
-    from formlab.benchmarks.corpus import SplitReader
+    from formlab.benchmarks.corpus import Reading, SplitReader
     from formlab.folders import Corpus
 
 # What `training` notes of documents that it leaves out.
@@ -119,12 +119,14 @@ def corpora(
     root: str | Path | None = None,
     split: str | None = None,
     records: float | None = None,
-) -> Iterator[Corpus]:
+    apart: bool = False,
+) -> Iterator[Corpus | Reading]:
     """The corpus that `load` gives, in corpora of documents that follow one another.
 
     Each has at most `records` gold records, by default `BATCH`, or the documents of one file.
     Documents are read when their corpus is asked for, except by a plug-in that reads all of them
-    first. The other parameters and errors are those of `load`.
+    first; `apart`, corpora after the first may be functions that read them, in any process. The
+    other parameters and errors are those of `load`.
 
     >>> [corpus.documents.height for corpus in corpora("funsd", split="test", records=800)]
     [3, 2, 3]
@@ -144,7 +146,8 @@ def corpora(
             raise UnknownName.of(f"split of {name}", base, known)
         split = base if part == benchmark.parts[0] else split
     read = benchmark.read(split, folder)
-    return read.corpora(records) if isinstance(read, SplitReader) else cut(read.check(), records)
+    is_lazy = isinstance(read, SplitReader)
+    return read.corpora(records, apart=apart) if is_lazy else cut(read.check(), records)
 
 
 def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corpus:

@@ -9,9 +9,10 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, groupby, tee
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import polars as pl
@@ -21,14 +22,20 @@ from formlab.errors import DataBroken, DataMissing, FormlabError, GoldInDoubt
 from formlab.folders import Corpus
 from formlab.trees import leaves
 
+T = TypeVar("T")
 Row = dict[str, Any]
 # The row of a document, and its gold records as rows or, which is quicker, as columns.
 Part = tuple[Row, list[Row] | dict[str, Sequence[Any]]]
 _Finite = Annotated[float, msgspec.Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
 Box = tuple[_Finite, _Finite, _Finite, _Finite]
 UNREADABLE = "documents unreadable"
+Reading = Callable[[], Corpus]
 # What a record of gold has unless it says otherwise.
 _USUAL: Row = {"role": "gold", "status": "ok"}
+
+
+def _own_file(unit: Any) -> list[Path]:
+    return [unit] if isinstance(unit, Path) else []
 
 
 @dataclass(frozen=True)
@@ -52,21 +59,34 @@ class SplitReader:
     flaws: Counter[str] = field(default_factory=Counter)
     sources: dict[str, str] = field(default_factory=dict)
     empty: str = ""
-    files_of: Callable[[Any], list[Path]] = lambda unit: [unit] if isinstance(unit, Path) else []
+    files_of: Callable[[Any], list[Path]] = _own_file
 
-    def corpora(self, records: float) -> Iterator[Corpus]:
-        """The documents in corpora of at most so many gold records, or of one unit."""
+    def corpora(self, records: float, *, apart: bool = False) -> Iterator[Corpus | Reading]:
+        """The documents in corpora of at most so many gold records, or of one unit.
+
+        `apart`, those after the first are functions, if `read` is a partial of a module's function,
+        which any process can call; their files are as large in all as those of the first.
+        """
         # What is odd in the split as a whole is counted once.
         found, ahead = tee(chain([_Unit(self.flaws)], map(self._found, self.units)))
         heights = (sum(len(of["doc_id"]) for _, of in unit.parts) for unit in ahead)
-        numbers = batch_numbers(heights, records)
-        for number, units in groupby(found, lambda _: next(numbers)):
-            corpus = self._corpus(list(units))
+        for number, units in enumerate(in_batches(found, heights, records)):
+            corpus = self._corpus(units)
             if number == 0 and corpus.documents.is_empty() and corpus.unreadable:
                 raise none_read(corpus.unreadable, self.root)
             if number == 0 and corpus.documents.is_empty() and self.empty:
                 raise DataMissing(f"no {self.empty}", where=self.root, remedy="check the download")
             yield corpus
+            if apart and isinstance(self.read, partial):
+                # One of the batch is the split as a whole.
+                sizes, start = [unit.stat().st_size for unit in self.units], len(units) - 1
+                for rest in in_batches(self.units[start:], sizes[start:], sum(sizes[:start])):
+                    yield dataclasses.replace(self, units=rest).read_units
+                return
+
+    def read_units(self) -> Corpus:
+        """The documents of all units, without what is odd in the split as a whole."""
+        return self._corpus(list(map(self._found, self.units)))
 
     def _found(self, unit: Any) -> _Unit:
         """The documents of a unit; none, and nothing counted, if its own file cannot be read."""
@@ -121,6 +141,11 @@ class _Unit:
     unreadable: dict[str, str] = field(default_factory=dict)
 
 
+def made(given: Any) -> Any:
+    """A corpus or predictions, or those that a function reads."""
+    return given() if callable(given) else given
+
+
 def none_read(unreadable: dict[str, str], where: Path | None) -> DataBroken:
     """The error for documents of which none can be read, with the reason of the first."""
     first = next(iter(unreadable.values()))
@@ -135,9 +160,9 @@ def cut(corpus: Corpus, records: float) -> Iterator[Corpus]:
         return
     heights = dict(corpus.records.group_by("doc_id").len().iter_rows())
     names = corpus.documents["doc_id"]
-    numbers = batch_numbers((heights.get(name, 0) for name in names), records)
-    for number, group in groupby(names, lambda _: next(numbers)):
-        part = corpus.filtered(pl.col("doc_id").is_in(list(group)))
+    counts = (heights.get(name, 0) for name in names)
+    for number, group in enumerate(in_batches(names, counts, records)):
+        part = corpus.filtered(pl.col("doc_id").is_in(group))
         # What is odd in the whole is counted once.
         yield part if number == 0 else dataclasses.replace(part, flaws={}, unreadable={})
 
@@ -153,6 +178,12 @@ def batch_numbers(counts: Iterable[int], records: float) -> Iterator[int]:
         is_full = total > 0 and total + count > records
         number, total = number + is_full, count + total * (not is_full)
         yield number
+
+
+def in_batches(items: Iterable[T], counts: Iterable[int], records: float) -> Iterator[list[T]]:
+    """Items in batches, by the counts of their records as for `batch_numbers`."""
+    numbers = batch_numbers(counts, records)
+    return (list(group) for _, group in groupby(items, lambda _: next(numbers)))
 
 
 def image_columns(root: Path, image: str | Path | None, flaws: Counter[str]) -> Row:

@@ -5,6 +5,7 @@ Layout: ``{training_data,testing_data}/{annotations/<id>.json,images/<id>.png}``
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import compress
 from operator import attrgetter
 from pathlib import Path
@@ -50,17 +51,18 @@ def reader(split: str, root: Path) -> SplitReader:
     """
     remedy = "a folder that holds training_data and testing_data, as FUNSD is published"
     home = root / FOLDERS[split]
-    folder, images = files.folder(home / "annotations", remedy=remedy), home / "images"
-
-    def read(file: Path, flaws: Counter[str]) -> Iterator[Part]:
-        columns = columns_of(file, flaws)
-        kinds = list(compress(columns["kind"], columns["modality"]))
-        document = {"doc_id": file.stem, "n_fields": len(kinds), "n_kinds": len({*kinds})}
-        yield document | image_columns(root, images / f"{file.stem}.png", flaws), columns
-
+    folder = files.folder(home / "annotations", remedy=remedy)
     annotations = sorted(folder.glob("*.json"), key=attrgetter("name"))
     empty = f"annotation files in {FOLDERS[split]}"
+    read = partial(_read, root, home / "images")
     return SplitReader("funsd", split, root, annotations, read, {"page": 1}, empty=empty)
+
+
+def _read(root: Path, images: Path, file: Path, flaws: Counter[str]) -> Iterator[Part]:
+    columns = columns_of(file, flaws)
+    kinds = list(compress(columns["kind"], columns["modality"]))
+    document = {"doc_id": file.stem, "n_fields": len(kinds), "n_kinds": len({*kinds})}
+    yield document | image_columns(root, images / f"{file.stem}.png", flaws), columns
 
 
 def columns_of(file: Path, flaws: Counter[str]) -> dict[str, Sequence[Any]]:

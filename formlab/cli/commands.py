@@ -89,7 +89,8 @@ def score(gold: tuple[str | Path, ...], predictions: tuple[Path, ...], **given: 
         splits = [given["split"]] if given["split"] else formlab.readers.splits(answers) or [None]
         if len(splits) > 1:
             raise click.UsageError(f"--split: the predictions are for {', '.join(splits)}")
-        first = formlab.benchmarks.corpora(benchmark, root=given["root"], split=splits[0])
+        of_split = {"root": given["root"], "split": splits[0]}
+        first = formlab.benchmarks.corpora(benchmark, apart=True, **of_split)
     return scored(first, answers, **given)
 
 
@@ -173,10 +174,12 @@ def _logs(logs: tuple[Any, ...], benchmark: str | None, **given: Any) -> Rows:
 
     out, passed = given["out"], {k: given[k] for k in ("columns", "types", "root", "split", "name")}
     passed |= {"documents": "all" if given["documents"] == "all" else "asked"}
-    opening = partial(open_logs, benchmark=benchmark, out=out if len(logs) == 1 else None, **passed)
     paths = [log.resolve() for log in logs]
-    workers = given["workers"] if len(paths) > 1 else 1
-    found = dict(formlab.workers.each(opening, paths, workers=workers))
+    # Several are read side by side, and the batches of one are scored so.
+    several, each = (given["workers"], 1)[:: 1 if len(paths) > 1 else -1]
+    passed |= {"workers": each, "out": out if len(logs) == 1 else None}
+    opening = partial(open_logs, benchmark=benchmark, **passed)
+    found = dict(formlab.workers.each(opening, paths, workers=several))
     for path, result in found.items():
         if result is formlab.workers.LOST:
             raise NotAvailable(result, where=path, remedy="more memory, fewer --workers")

@@ -148,7 +148,7 @@ def read_predictions(
     if is_known and (reader := reader_of(source, corpus)):
         found = Source(source, corpus)
         return answers.of_rows(reader.rows(found), found, name)
-    return next(answers.of_table(source, corpus, name=name, columns=columns or {}))
+    return answers.of_table(source, corpus, name=name, columns=columns or {})
 
 
 sys.modules[__name__].__class__ = tables.Room

@@ -6,6 +6,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,7 +55,7 @@ def of_rows(rows: Iterable[Row], source: Source, name: str | None = None) -> Pre
     given, is_named = run.rows["answer"], pl.col("task").is_null()
     exact = of_run(run, source.corpus, given.filter(~is_named), run.rows["call"])
     given = given.filter(is_named).with_columns(pl.col("origin").cast(pl.String))
-    found = next(in_parts(iter([given]), source))
+    found = _whole(iter([given]), source)
     records = pl.concat([exact.records, found.records], how="diagonal")
     return dataclasses.replace(found, records=records, responses=exact.responses).check()
 
@@ -69,18 +70,23 @@ def of_run(run: Source, corpus: Corpus, given: pl.DataFrame, calls: pl.DataFrame
     return Predictions(records, responses, run.name, sources=run.hashes)
 
 
-def of_table(
-    table: Any, corpus: Corpus, *parts: Any, name: str | None = None, columns: Any, **how: Any
-) -> Iterator[Predictions]:
-    """The predictions in any table, JSON, folder or frame; the rest as for `in_parts`."""
+def of_table(table: Any, corpus: Corpus, *, name: str | None = None, columns: Any) -> Predictions:
+    """The predictions in any table, JSON, folder or frame."""
     source = Source(table if isinstance(table, Path) else None, corpus, columns, name=name)
-    return in_parts(values.pieces(table, columns, source.notes), source, *parts, **how)
+    return _whole(values.pieces(table, columns, source.notes), source)
+
+
+def _whole(read: Iterator[pl.DataFrame], source: Source) -> Predictions:
+    """The values of a source as predictions for all of its corpus."""
+    with TemporaryDirectory(prefix="formlab-") as folder:
+        (found,) = in_parts(values.Stored(read, Path(folder)), source)
+        return found()
 
 
 def in_parts(
-    read: Iterator[pl.DataFrame] | values.Stored, source: Source, *parts: Any, strangers: int = 0
-) -> Iterator[Predictions]:
-    """The values of a source as predictions for a corpus; names, lists and tasks follow from all.
+    given: values.Stored, source: Source, *parts: Any, strangers: int = 0
+) -> Iterator[Callable[[], Predictions]]:
+    """What reads the values of a source as predictions; names, lists and tasks follow from all.
 
     `parts` are those of the corpus, one after another, and the number of each document's: doc_id,
     batch; without them it is one. Documents that it has not are in the part of `strangers`.
@@ -89,31 +95,35 @@ def in_parts(
     each, places = parts or ([corpus], corpus.documents.select("doc_id", batch=pl.lit(0)))
     fields = corpus.scan("records").drop_nulls("path").filter(pl.col("task") != "layout")
     fields = fields.group_by("path", "task").len().collect(engine="streaming")
-    with TemporaryDirectory(prefix="formlab-") as folder:
-        is_stored = isinstance(read, values.Stored)
-        given = read if is_stored else values.Stored(read, Path(folder))
-        renamed = renames(given.documents["doc_id"], places["doc_id"])
-        named = given.documents.select("doc_id", name=pl.col("doc_id").replace(renamed))
-        places = named.join(places.rename({"doc_id": "name"}), on="name", how="left")
-        paths = given.cut(places.with_columns(pl.col("batch").fill_null(strangers)))
-        notes[RENAMED] += len(renamed)
-        moved = moves(paths, fields["path"], notes)
-        tasks = fields.group_by("task").agg(pl.col("len").sum())
-        usual = tasks.sort("len", "task", descending=[True, False])["task"].first() or "text"
-        if len(given.systems) > 1 and not source.name:
-            what = f"several systems in one file: {', '.join(sorted(given.systems))}"
-            raise DataBroken(what, where=source.path, remedy="a file each")
-        usual_name = door.stem(source.path.resolve()) if source.path else "answers"
-        name = source.name or next(iter(given.systems), usual_name)
-        for number, part in enumerate(each):
-            # Several values of a user's own field are a list.
-            rows = given.rows(number, given.lists if corpus.benchmark == OWN else ())
-            rows = _records(with_paths(rows, moved), part, usual, notes)
-            key = {"benchmark": part.benchmark, "split": part.split, "system": name}
-            records = table(rows, key | {"role": "prediction"})
-            said = {"sources": source.hashes or sources_of(source.path), "notes": counted(notes)}
-            yield Predictions(records, tables.table("responses", [], **key), name, **said).check()
-            notes.clear()
+    renamed = renames(given.documents["doc_id"], places["doc_id"])
+    named = given.documents.select("doc_id", name=pl.col("doc_id").replace(renamed))
+    places = named.join(places.rename({"doc_id": "name"}), on="name", how="left")
+    paths = given.cut(places.with_columns(pl.col("batch").fill_null(strangers)))
+    notes[RENAMED] += len(renamed)
+    moved = moves(paths, fields["path"], notes)
+    tasks = fields.group_by("task").agg(pl.col("len").sum())
+    usual = tasks.sort("len", "task", descending=[True, False])["task"].first() or "text"
+    if len(given.systems) > 1 and not source.name:
+        what = f"several systems in one file: {', '.join(sorted(given.systems))}"
+        raise DataBroken(what, where=source.path, remedy="a file each")
+    usual_name = door.stem(source.path.resolve()) if source.path else "answers"
+    said = {"system": source.name or next(iter(given.systems), usual_name)}
+    said |= {"sources": source.hashes or sources_of(source.path)}
+    read = partial(_of_part, given, moved, usual, said)
+    # What is odd in the whole is counted once.
+    return (partial(read, part, n, Counter() if n else notes) for n, part in enumerate(each))
+
+
+def _of_part(
+    given: values.Stored, moved: Any, usual: str, said: Row, part: Corpus, number: int, notes: Any
+) -> Predictions:
+    """The values of a part of a corpus as predictions."""
+    # Several values of a user's own field are a list.
+    rows = given.rows(number, given.lists if part.benchmark == OWN else ())
+    rows = _records(with_paths(rows, moved), part, usual, notes)
+    key = {"benchmark": part.benchmark, "split": part.split, "system": said["system"]}
+    records, none = table(rows, key | {"role": "prediction"}), tables.table("responses", [], **key)
+    return Predictions(records, none, **said, notes=counted(notes)).check()
 
 
 def sources_of(path: Path | None) -> dict[str, str]:

@@ -3,9 +3,9 @@
 import json
 import math
 import re
-import shutil
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -67,7 +67,7 @@ def corpus(
     how = {"images": images, "types": types, "name": name, "columns": columns}
     with TemporaryDirectory(prefix="formlab-") as folder:
         (made,) = corpora(files.local(gold), Path(folder, "read"), records=math.inf, **how)
-    return made
+        return made()
 
 
 def corpora(
@@ -79,8 +79,8 @@ def corpora(
     types: Any = None,
     images: str | Path | None = None,
     name: str | None = None,
-) -> Iterator[Corpus]:
-    """The same as corpora of at most so many `records` each, which are kept in `folder`."""
+) -> Iterator[Callable[[], Corpus]]:
+    """What reads the same as corpora of at most so many `records`, whose values are in `folder`."""
     flaws = Counter[str]()
     values = Stored(pieces(source, columns or {}, flaws), folder, sampled=True)
     # A document has one record more: its page.
@@ -97,9 +97,8 @@ def corpora(
         flaws[f"types inferred: {inferred.fields[path].type}"] += 1
         flaws[_ODD] += inferred.odd.get(path, 0)
     types = FieldTypes(inferred.fields | declared.fields)
-    all_types = {"types": msgspec.to_builtins(types.fields)}
     path, documents = source if isinstance(source, Path) else None, values.documents
-    root, pages, texts = None, dict[str, list[str]](), dict[str, list[str]]()
+    root, pages, texts = None, None, dict[str, list[str]]()
     if images is not None:
         root = Path(images).resolve()
         pages = find(root, documents["doc_id"], flaws)
@@ -107,11 +106,22 @@ def corpora(
     elif path and "image" in values.none.columns:
         root = (path if path.is_dir() else path.parent).resolve()
     key = {"benchmark": OWN, "split": name or (door.stem(path.resolve()) if path else FRAME)}
-    sources = answers.sources_of(path)
+    said, meta = {"root": root, "sources": answers.sources_of(path)}, msgspec.to_builtins(types)
+    read = partial(_corpus, values, (types, declared, meta), (pages, texts), key, said)
+    for number in numbers.unique(maintain_order=True):
+        # What is odd in the whole is counted once.
+        yield partial(read, number, Counter() if number else flaws)
+
+
+def _corpus(
+    values: Stored, types: Any, found: Any, key: Row, said: Row, number: int, flaws: Counter[str]
+) -> Corpus:
+    """The documents of a batch; `types` of all, declared and as JSON, files `found` for them."""
+    (types, declared, meta), (pages, texts), root = types, found, said["root"]
 
     def document(row: Row) -> Row:
-        of_row = [row["image"]] if row.get("image") else pages.get(row["doc_id"], [])
-        flaws["documents without an image"] += images is not None and not of_row
+        of_row = [row["image"]] if row.get("image") else (pages or {}).get(row["doc_id"], [])
+        flaws["documents without an image"] += pages is not None and not of_row
         if root is not None and of_row:
             row["image"], file = of_row[0], root / of_row[0]
             if "\0" in str(file) or not file.resolve().is_relative_to(root):
@@ -124,23 +134,18 @@ def corpora(
         if text_files := () if row.get("context") else texts.get(row["doc_id"], ()):
             found = (files.read_text(root / name, encodings=_ENCODINGS) for name in text_files)
             row["context"] = files.storable("\n".join(found))
-        meta = all_types | ({"pages": of_row} if of_row[1:] else {})
-        return row | {"meta": files.storable(json.dumps(meta, ensure_ascii=False))}
+        said = {"types": meta["fields"]} | ({"pages": of_row} if of_row[1:] else {})
+        return row | {"meta": files.storable(json.dumps(said, ensure_ascii=False))}
 
-    for number in numbers.unique(maintain_order=True):
-        rows = values.rows(number, values.lists)
-        records = answers.table(_records(rows, types, declared, flaws), key | {"role": "gold"})
-        stated = [pl.col(name).drop_nulls().first() for name in DOCUMENT if name in rows.columns]
-        kinds = pl.col("kind").filter(pl.col("path").is_not_null())
-        counts = records.group_by("doc_id").agg(n_fields=kinds.len(), n_kinds=kinds.n_unique())
-        rows = rows.group_by("doc_id", maintain_order=True).agg(stated)
-        rows = rows.join(counts, on="doc_id", how="left", maintain_order="left").to_dicts()
-        documents = tables.table("documents", map(document, rows), **key)
-        said = {"root": root, "flaws": counted(flaws), "sources": dict(sources)}
-        yield Corpus(documents=documents, records=records, **key, **said).check()
-        # What is odd in the whole is counted once.
-        flaws.clear()
-    shutil.rmtree(folder)
+    rows = values.rows(number, values.lists)
+    records = answers.table(_records(rows, types, declared, flaws), key | {"role": "gold"})
+    stated = [pl.col(name).drop_nulls().first() for name in DOCUMENT if name in rows.columns]
+    kinds = pl.col("kind").filter(pl.col("path").is_not_null())
+    counts = records.group_by("doc_id").agg(n_fields=kinds.len(), n_kinds=kinds.n_unique())
+    rows = rows.group_by("doc_id", maintain_order=True).agg(stated)
+    rows = rows.join(counts, on="doc_id", how="left", maintain_order="left").to_dicts()
+    documents = tables.table("documents", map(document, rows), **key)
+    return Corpus(documents, records, **key, **said, flaws=counted(flaws)).check()
 
 
 def _records(

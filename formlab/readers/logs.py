@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from formlab import benchmarks, files, metrics, readers, tables
+from formlab.benchmarks.corpus import made
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers import Columns, Row, Source, answers, counted, samples, sources
@@ -34,7 +35,7 @@ def open_log(
     for those of `samples.NAMES` are `columns`. The gold of `benchmark`, a name or a corpus, takes
     the place of the log's own: `root` and `split` are as for `formlab.load`, by default the split
     that fits best; with `documents` ``all``, not ``asked``, what has no sample is missing. `types`
-    are as for `readers.corpus`, `out` is a folder to save in, `system` renames the model.
+    are as for `readers.corpus`, `out` and `workers` as for `evaluate`, `system` renames the model.
 
     The log's scores are `log_score` and `log_by_<scorer>` of `cases`, `log_document_score` of
     `documents`; see `headlines`, `differences`. `DataMissing`, `DataBroken` or `UnknownName` if
@@ -93,7 +94,7 @@ def is_table(path: Path) -> bool:
 
 
 def evaluation(
-    run: Source, corpus: Corpus | None, documents: str = "asked", types: Any = None, out: Any = None
+    run: Source, corpus: Corpus | None, documents: str = "asked", types: Any = None, **saving: Any
 ) -> Evaluation:
     """The evaluation of a run by its own gold or a benchmark's: once, as its rows are let go."""
     named = {f"{samples.SCORE}{run.log['scorer']}": "log_score"}
@@ -123,8 +124,9 @@ def evaluation(
             scores = scores.unique("doc_id", keep="last")
             scores = scores.rename(lambda name: name.replace("log_", "log_document_", 1))
             on = {"on": "doc_id", "how": "left", "maintain_order": "left"}
+            gold = (made(read) for read in gold)
             gold = (dataclasses.replace(c, documents=c.documents.join(scores, **on)) for c in gold)
-        return evaluate(iter(gold), partial(_predictions, run), out=out)
+        return evaluate(iter(gold), partial(_predictions, run), **saving)
 
 
 def _matched(run: Source, corpus: Corpus) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from formlab import files, readers
+from formlab.benchmarks.corpus import Reading, made
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus, Predictions
 from formlab.readers import answers, values
@@ -24,11 +25,12 @@ NOTES = (UNANSWERED, LEFT_OUT)
 
 
 def batches(
-    first: list[Corpus],
-    others: Iterator[Corpus],
+    first: list[Corpus | Reading],
+    others: Iterator[Corpus | Reading],
     predictions: Any,
     folder: Path,
     *,
+    results: Callable[..., list[Any]],
     given: Any,
     columns: Mapping[str, str],
     name: str | None,
@@ -36,12 +38,14 @@ def batches(
 ) -> tuple[Corpus, Predictions]:
     """Gold, `first` and the `others`, and predictions in parts; the last may be of strangers.
 
-    Of several the gold is written where the evaluation in `folder` has it. Of `given` see `_read`.
+    Of several the gold is written where the evaluation in `folder` has it. `results` are those of a
+    function for jobs, in their order; `given` waits for those of `stored`, if a process has begun.
     """
     if is_one := len(first) == 1:
-        corpus = replace(first[0])
+        corpus = replace(made(first[0]))
     else:
-        corpus, places = _written(itertools.chain(first, others), folder / "corpus")
+        jobs = enumerate(itertools.chain(first, others))
+        corpus, places = _joined(results("gold", partial(_write, folder / "corpus"), jobs))
     found, is_run = predictions, readers.is_run(predictions)
     is_path, is_made = isinstance(found, Path), isinstance(found, Predictions) or callable(found)
     if is_run:
@@ -50,8 +54,11 @@ def batches(
         # Some formats of answers are read beside all of the gold.
         found = readers.read_predictions(found, corpus, columns=columns)
     if not is_one:
-        read = partial(_read, found, columns, given)
-        corpus, found = _beside(corpus, found, places, read, folder)
+        if not isinstance(found, Predictions) and not callable(found):
+            # A process has stored them, if it was begun and not killed.
+            kept = (given and given()) or _stored(found, columns, folder / "batches" / "read")
+            found = kept[0], readers.Source(found if is_path else None, corpus, columns, kept[1])
+        corpus, found = _beside(corpus, found, places, folder, results)
     elif callable(found):
         found = found(corpus, pl.lit(value=True))
     is_stem = is_path and not is_run and found.system == stem(predictions.resolve())
@@ -60,17 +67,20 @@ def batches(
     return corpus, found
 
 
-def _written(corpora: Iterable[Corpus], folder: Path) -> tuple[Corpus, pl.DataFrame]:
-    """Corpora as one that is in files of `folder`, and the part of each document: doc_id, batch."""
-    parts, places, scans = [], [], []
-    for number, corpus in enumerate(corpora):
-        scans.append(corpus.write_part(folder, number))
-        places.append(corpus.documents.select("doc_id", batch=number))
-        parts.append(corpus.with_scans([]))
+def _write(folder: Path, job: tuple[int, Corpus | Reading]) -> tuple[Any, pl.DataFrame, Corpus]:
+    """Write the gold of a batch; what scans it, the batch of each document, and what else it is."""
+    number, corpus = job[0], made(job[1])
+    places = corpus.documents.select("doc_id", batch=number)
+    return corpus.write_part(folder, number), places, corpus.with_scans([])
+
+
+def _joined(written: list[tuple[Any, pl.DataFrame, Corpus]]) -> tuple[Corpus, pl.DataFrame]:
+    """Corpora as one that is in files, and the part of each document: doc_id, batch."""
+    scans, places, parts = zip(*written, strict=True)
     documents = pl.concat(places)
     if (twice := documents["doc_id"].is_duplicated()).any():
         what = f"document {documents['doc_id'].filter(twice)[0]!r} is twice in the gold"
-        raise DataBroken(what, where=f"{corpus.benchmark}:{corpus.split}")
+        raise DataBroken(what, where=f"{parts[0].benchmark}:{parts[0].split}")
     whole = {"flaws": dict(sum((Counter(part.flaws) for part in parts), Counter()))}
     for name in ("sources", "unreadable"):
         whole[name] = dict(ChainMap(*(getattr(part, name) for part in reversed(parts))))
@@ -79,22 +89,17 @@ def _written(corpora: Iterable[Corpus], folder: Path) -> tuple[Corpus, pl.DataFr
 
 def stored(table: Path, columns: Any, folder: Path) -> tuple[values.Stored, Counter[str]] | None:
     """The values of a table in files of `folder`, and what is odd in it; null if it is none."""
+    is_table = columns or readers.reader_of(table) is None
+    return _stored(table, columns, folder) if is_table else None
+
+
+def _stored(table: Any, columns: Any, folder: Path) -> tuple[values.Stored, Counter[str]]:
     notes = Counter[str]()
-    if columns or readers.reader_of(table) is None:
-        return values.Stored(values.pieces(table, columns, notes), folder), notes
-    return None
-
-
-def _read(table: Any, columns: Any, given: Any, corpus: Corpus, *parts: Any, **how: Any) -> Any:
-    """The predictions in a table, whose values a process has stored if it was not killed."""
-    if given and (made := given()):
-        source = readers.Source(table, corpus, columns, made[1])
-        return answers.in_parts(made[0], source, *parts, **how)
-    return answers.of_table(table, corpus, *parts, columns=columns, **how)
+    return values.Stored(values.pieces(table, columns, notes), folder), notes
 
 
 def _beside(
-    corpus: Corpus, found: Any, places: pl.DataFrame, read: Callable[..., Any], folder: Path
+    corpus: Corpus, found: Any, places: pl.DataFrame, folder: Path, results: Any
 ) -> tuple[Corpus, Predictions]:
     """Corpus and predictions in its parts, with a last part for strangers, if there are any."""
     count, name = len(corpus._scans), pl.col("doc_id")
@@ -108,25 +113,33 @@ def _beside(
             yield part, is_near & name.is_in(names.implode())
         yield none, ~name.is_in(places["doc_id"].implode())
 
-    scans, notes = [], Counter[str]()
     if isinstance(found, Predictions):
-        notes.update(found.notes)
-        made = (
-            found.with_scans([lambda table, rows=rows: found.scan(table).filter(rows)], notes={})
-            for _, rows in parts()
-        )
+        chosen = (partial(_rows, found, rows) for _, rows in parts())
+        each = (found.with_scans([scan], notes={}) for scan in chosen)
     elif callable(found):
-        made = itertools.starmap(found, parts())
+        # The answers of a log are in memory here.
+        each = itertools.starmap(found, parts())
     else:
-        # Only one of them is in memory at a time.
-        made = read(corpus, (part for part, _ in parts()), places, strangers=count)
-    for number, part in enumerate(made):
-        if number < count or any(getattr(part, table).height for table in part.TABLES):
-            scans.append(part.write_part(folder / "batches", number))
-        notes.update(part.notes)
+        each = answers.in_parts(*found, (part for part, _ in parts()), places, strangers=count)
+    write = partial(_write_answers, folder / "batches", count)
+    written = results("answers", write, enumerate(each))
+    scans, last = [scan for scan, _ in written if scan], written[-1][1]
+    notes = dict(sum((Counter(part.notes) for _, part in written), Counter()))
+    notes |= found.notes if isinstance(found, Predictions) else {}
     if len(scans) > count:
         corpus = corpus.with_scans([*corpus._scans, none.write_part(folder / "corpus", count)])
-    return corpus, part.with_scans(scans, notes=dict(notes))
+    return corpus, last.with_scans(scans, notes=notes)
+
+
+def _rows(found: Predictions, rows: pl.Expr, table: str) -> pl.LazyFrame:
+    return found.scan(table).filter(rows)
+
+
+def _write_answers(folder: Path, count: int, job: tuple[int, Any]) -> tuple[Any, Predictions]:
+    """Write the answers of a batch, of strangers if there are any: what scans them, the rest."""
+    number, part = job[0], made(job[1])
+    is_there = number < count or any(getattr(part, table).height for table in part.TABLES)
+    return is_there and part.write_part(folder, number), part.with_scans([])
 
 
 def answered(predictions: Predictions, split: str) -> set[str]:

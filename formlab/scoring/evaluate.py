@@ -5,7 +5,7 @@ import copy
 import dataclasses
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import islice
@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from formlab import benchmarks, tables
-from formlab.benchmarks.corpus import cut, none_read
+from formlab.benchmarks.corpus import Reading, cut, none_read
 from formlab.errors import FormlabError, TableBroken, UnknownName
 from formlab.files import is_file, local
 from formlab.folders import Corpus, Evaluation, Folder, Predictions
@@ -57,7 +57,7 @@ class How:
 
 @tables.uncollected()
 def evaluate(
-    gold: Corpus | Iterator[Corpus] | Any,
+    gold: Corpus | Iterator[Corpus | Reading] | Any,
     predictions: Predictions | Any,
     *,
     images: str | Path | None = None,
@@ -79,16 +79,16 @@ def evaluate(
     shares of its answers that follow instructions.
 
     `gold` is as from `formlab.load`; or corpora of documents that follow one another, as from
-    `benchmarks.corpora`; or whatever else `formlab.readers.corpus` takes, with its `images` and
-    `types`. `predictions` are as from `formlab.run`, or whatever `formlab.readers.read_predictions`
-    takes; `columns` are of the tables of either side. `mode` is one of the benchmark's, by
-    default its first. `documents` are ``all``; those that were ``answered`` (nonsense, a refusal or
-    a crash is an answer too); the first so many; their names; or, as a path, a file with one name a
-    line. `reader` is the rule by which fields are read from a page's words, one of
-    `fields.READERS`; what the other rules read stands in `cases.readings`. `out` is a folder to
-    save the evaluation in, batch by batch; `workers` how many processes score batches, or the
-    address of a Dask scheduler, whose workers must see `out`. `name` is what the system is called,
-    `fallback` where nothing but the name of a file says it.
+    `benchmarks.corpora`, or what reads them; or whatever else `formlab.readers.corpus` takes, with
+    its `images` and `types`. `predictions` are as from `formlab.run`, or whatever
+    `formlab.readers.read_predictions` takes; `columns` are of the tables of either side. `mode` is
+    one of the benchmark's, by default its first. `documents` are ``all``; those that were
+    ``answered`` (nonsense, a refusal or a crash is an answer too); the first so many; their names;
+    or, as a path, a file with one name a line. `reader` is the rule by which fields are read from a
+    page's words, one of `fields.READERS`; what the other rules read stands in `cases.readings`.
+    `out` is a folder to save the evaluation in, batch by batch; `workers` how many processes score
+    batches, or the address of a Dask scheduler, whose workers must see `out`. `name` is what the
+    system is called, `fallback` where nothing but the name of a file says it.
 
     Raises `UnknownName` if there is no such mode, document or reading rule; `DataBroken` if no
     prediction is for a document of the corpus, or none is chosen, or files of others are in `out`.
@@ -120,10 +120,12 @@ def evaluate(
                 given = pool and begun(pool, batches.stored, *to_read)
                 first = list(islice(gold, 2))
                 pool = pool or (spread() if here and workers > 1 and first[1:] else None)
-                both = batches.batches(first, gold, predictions, new, given=given, **named)
+                run = None if here and not first[1:] else partial(each, workers=workers, pool=pool)
+                # Other machines may not see the files of gold and answers.
+                named |= {"given": given, "results": partial(_results, run if here else None)}
+                both = batches.batches(first, gold, predictions, new, **named)
                 is_stored = out is not None or bool(both[0]._scans)
                 how = {"mode": mode, "reader": reader, "out": new if is_stored else None}
-                run = None if here and not first[1:] else partial(each, workers=workers, pool=pool)
                 evaluation = _scored(*both, documents, run, **how)
             shutil.rmtree(new / "batches", ignore_errors=True)
         if not is_stored:
@@ -166,7 +168,7 @@ def _scored(
     # Facts of the whole are not sent along with every part.
     gold = corpus.parts(flaws={}, sources={}, unreadable={})
     jobs = list(enumerate(zip(gold, predictions.parts(notes={}, sources={}), strict=True)))
-    facts = _results("reading", partial(know_batch, how=how), jobs, run)
+    facts = _results(run, "reading", partial(know_batch, how=how), jobs)
     wholes, strange = [whole for whole, _ in facts], [row for _, rows in facts for row in rows]
     if not any(whole and whole.answers.height for whole in wholes):
         raise batches.unmatched(corpus, predictions, strange, names)
@@ -175,7 +177,7 @@ def _scored(
         for file in how.out.glob(f"corpus/*/{number:05}.parquet"):
             file.unlink()
     score = partial(score_batch, whole=Whole.together(filter(None, wholes)), how=how)
-    scored = _results("scoring", score, jobs, run)
+    scored = _results(run, "scoring", score, jobs)
     notes = Counter(predictions.notes) + Counter(left_out) + Counter({STRANGE: len(strange)})
     notes += Counter({f"gold: {name}": count for name, count in corpus.flaws.items()})
     notes += sum((Counter(part.notes) for part in scored), Counter())
@@ -189,13 +191,13 @@ def _scored(
     return evaluation
 
 
-def _results(text: str, function: Callable[[Batch], Any], jobs: list[Batch], run: Any) -> list[Any]:
+def _results(run: Any, text: str, function: Any, jobs: Iterable[tuple[int, Any]]) -> list[Any]:
     """The results for batches, in their order; of several, which `run` does, the count is shown."""
     if run is None:
         return list(map(function, jobs))
     results: dict[int, Any] = {}
     with progress("batches") as bar:
-        task = bar.add_task(text, total=len(jobs))
+        task = bar.add_task(text, total=len(jobs) if isinstance(jobs, list) else None)
         for (number, _), result in run(function, jobs):
             if result is LOST:
                 raise FormlabError(f"batch {number}: {LOST}", remedy="more memory, fewer --workers")

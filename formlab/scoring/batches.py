@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import math
 from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -44,8 +45,8 @@ def batches(
     if is_one := len(first) == 1:
         corpus = replace(made(first[0]))
     else:
-        jobs = enumerate(itertools.chain(first, others))
-        corpus, places = _joined(results("gold", partial(_write, folder / "corpus"), jobs))
+        write, jobs = partial(_write, folder / "corpus", math.inf), itertools.chain(first, others)
+        corpus, places = _joined(results("gold", write, enumerate(jobs)))
     found, is_run = predictions, readers.is_run(predictions)
     is_path, is_made = isinstance(found, Path), isinstance(found, Predictions) or callable(found)
     if is_run:
@@ -67,17 +68,18 @@ def batches(
     return corpus, found
 
 
-def _write(folder: Path, job: tuple[int, Corpus | Reading]) -> tuple[Any, pl.DataFrame, Corpus]:
-    """Write the gold of a batch; what scans it, the batch of each document, and what else it is."""
-    number, corpus = job[0], made(job[1])
-    places = corpus.documents.select("doc_id", batch=number)
-    return corpus.write_part(folder, number), places, corpus.with_scans([])
+def _write(folder: Path, count: float, job: tuple[int, Any]) -> tuple[Any, Any]:
+    """Write a part, from `count` on if it has a row; what scans it, and all that is no table."""
+    number, part = job[0], made(job[1])
+    is_there = number < count or any(getattr(part, table).height for table in part.TABLES)
+    return is_there and part.write_part(folder, number), part.with_scans([])
 
 
-def _joined(written: list[tuple[Any, pl.DataFrame, Corpus]]) -> tuple[Corpus, pl.DataFrame]:
+def _joined(written: list[tuple[Any, Corpus]]) -> tuple[Corpus, pl.DataFrame]:
     """Corpora as one that is in files, and the part of each document: doc_id, batch."""
-    scans, places, parts = zip(*written, strict=True)
-    documents = pl.concat(places)
+    scans, parts = zip(*written, strict=True)
+    named = (scan("documents").select("doc_id", batch=n) for n, scan in enumerate(scans))
+    documents = pl.concat(named).collect()
     if (twice := documents["doc_id"].is_duplicated()).any():
         what = f"document {documents['doc_id'].filter(twice)[0]!r} is twice in the gold"
         raise DataBroken(what, where=f"{parts[0].benchmark}:{parts[0].split}")
@@ -121,8 +123,7 @@ def _beside(
         each = itertools.starmap(found, parts())
     else:
         each = answers.in_parts(*found, (part for part, _ in parts()), places, strangers=count)
-    write = partial(_write_answers, folder / "batches", count)
-    written = results("answers", write, enumerate(each))
+    written = results("answers", partial(_write, folder / "batches", count), enumerate(each))
     scans, last = [scan for scan, _ in written if scan], written[-1][1]
     notes = dict(sum((Counter(part.notes) for _, part in written), Counter()))
     notes |= found.notes if isinstance(found, Predictions) else {}
@@ -133,13 +134,6 @@ def _beside(
 
 def _rows(found: Predictions, rows: pl.Expr, table: str) -> pl.LazyFrame:
     return found.scan(table).filter(rows)
-
-
-def _write_answers(folder: Path, count: int, job: tuple[int, Any]) -> tuple[Any, Predictions]:
-    """Write the answers of a batch, of strangers if there are any: what scans them, the rest."""
-    number, part = job[0], made(job[1])
-    is_there = number < count or any(getattr(part, table).height for table in part.TABLES)
-    return is_there and part.write_part(folder, number), part.with_scans([])
 
 
 def answered(predictions: Predictions, split: str) -> set[str]:

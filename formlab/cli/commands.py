@@ -285,8 +285,8 @@ def report(notebooks: Any, evaluations: Any, changes: Any, manifest: Any, **give
         | {"seconds": round(result.seconds), "error": result.error or ""}
         for result in results
     ]
-    notes = Counter(note for result in results for note in result.notes)
-    return Rows(rows, notes=notes, ok=all(result.ok for result in results))
+    hints = [f"note: {note}" for result in results for note in result.notes]
+    return Rows(rows, hints=hints, ok=all(result.ok for result in results))
 
 
 @command(click.argument("kind", type=options.LISTED), name="list")

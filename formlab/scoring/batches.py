@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import files, readers
+from formlab import files, readers, tables
 from formlab.benchmarks.corpus import Reading, made
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus, Predictions
@@ -68,6 +68,7 @@ def batches(
     return corpus, found
 
 
+@tables.uncollected()
 def _write(folder: Path, count: float, job: tuple[int, Any]) -> tuple[Any, Any]:
     """Write a part, from `count` on if it has a row; what scans it, and all that is no table."""
     number, part = job[0], made(job[1])

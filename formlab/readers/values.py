@@ -67,7 +67,8 @@ def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str],
     for name, column in columns.items():
         if column not in known:
             raise UnknownName.of("column", column, known)
-        if name not in (usual := [*_COLUMNS, *RECORD, *DOCUMENT, "system"]):
+        # A wide table's own column that is no field is named as itself.
+        if name not in (usual := [*_COLUMNS, *RECORD, *DOCUMENT, "system", column]):
             raise UnknownName.of("name for a column", name, usual)
     if batch.documents:
         return {"doc_id": "doc_id", **columns}, False

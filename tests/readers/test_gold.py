@@ -220,6 +220,8 @@ def test_own_columns_slice_and_a_system_is_named_by_column_file_or_caller(tmp_pa
     assert result.documents["template"].to_list() == ["W-2", None]
     summary = formlab.summarise(result, by=["scanner", "template"], resamples=0)
     assert {"X", "Y", "W-2"} <= set(summary["slice_value"])
+    wide = readers.corpus([{"doc_id": "a", "total": "9", "batch": "x"}], columns={"batch": "batch"})
+    assert wide.records.drop_nulls("path").select("path", "batch").rows() == [("/total", "x")]
     corpus, rows = readers.corpus(GOLD), [answers[0] | {"system": "m1"}]
     assert readers.read_predictions(rows, corpus).system == "m1"
     assert readers.read_predictions(rows, corpus, name="n").system == "n"

@@ -174,7 +174,7 @@ class Words:
         if len(golds) != len(preds) or len(changed) * 2 > len(golds) + 1:
             return False
         for own, read in changed:
-            if len(letters(own)) < TELLING or letters(own).isdigit():
+            if len(letters(own)) < TELLING or any(map(str.isdigit, letters(own))):
                 continue
             if Levenshtein.normalized_similarity(letters(own), letters(read)) < _SLIP:
                 # Another value is no sign that the gold is misspelt.

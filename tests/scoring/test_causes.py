@@ -194,8 +194,10 @@ IN_CONTEXT = [
     ("characters", {"gold": READ_AS, "pred": SLIP}, *ORDERS[:2]),
     ("other_value", {"gold": "Yes", "pred": "No", "kind": "checkbox"}),
     ("characters", {"gold": "Yes", "pred": "No", "kind": "string"}),
-    # Figures are no words: a letter read as one is no slip of the gold.
+    # Codes are no words: a letter read as a figure, or another document's code, is no slip of gold.
     ("lookalike", {"gold": "B8-15", "pred": "88-15"}, *ORDERS[:2]),
+    ("other_value", {"gold": "NDA-12-53", "pred": "NDA-18-66"},
+     {"doc_id": "2", "gold": "NDA-18-66", "pred": "NDA-18-66", "exact": True}),
     # A name that the document repeats is no slip, but one beside a word of very many documents is.
     ("characters", NAME, TWICE, *ORDERS[:2]),
     ("label_error", NAME, TWICE, *ORDERS),

@@ -222,11 +222,11 @@ def _best_of_several(rows: Sequence[Row], names: Sequence[str]) -> str:
 
 
 def detectable_text(row: Row) -> str:
-    """Which difference would have been seen, if larger; or how many documents its tests need."""
+    """Which difference would have been seen if none was, or how many documents its tests need."""
     least, needed = row["least_difference"], documents_needed(ALPHA / max(row["n_tested"], 1))
     if (count := row["n_docs"]) < needed:
         return f"; {counted(count, 'document')}: nothing can be shown, {needed} are needed"
-    if not abs(row["difference"]) < least < 1 or least < 0.005:
+    if row["better"] or not abs(row["difference"]) < least < 1 or least < 0.005:
         return ""
     size = f"{100 * least:.2g} points" if row["metric"] == OUTCOME else f"{least:.2f}"
     return f"; a difference of about {size} would have been seen"

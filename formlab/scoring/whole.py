@@ -30,6 +30,10 @@ _COMMON = 5
 _WORD = r"[^\s\x1c-\x1f]+"
 _AROUND = ".,:;()[]*'\""
 _CORE = pl.col("word").str.strip_chars(_AROUND)
+# The columns of gold that tell anything of the whole.
+_TOLD = ("doc_id", "benchmark", "task", "path", "kind", "value", "status", "meta", *BOX)
+# Words as written, and without case and marks.
+Sides = tuple[pl.DataFrame, pl.DataFrame]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -49,7 +53,8 @@ class Whole:
     @classmethod
     def of(cls, corpus: Corpus, predictions: Predictions) -> Whole:
         """Those of a corpus and its predictions."""
-        gold, answers = corpus.records, by_corpus(corpus, predictions)[0]
+        gold = corpus.scan("records").select(_TOLD).collect()
+        answers = by_corpus(corpus, predictions)[0]
         matched = dataclasses.replace(predictions, records=answers)
         ruled, declared = rules.with_rules(gold.filter(pl.col("task") == "text")), None
         if rules.RULE in ruled.columns:
@@ -58,8 +63,8 @@ class Whole:
         tasks = (task for task in benchmarks.get(corpus.benchmark).tasks if task in MARKS)
         marks = (family.marks(corpus, matched) for family in families(tasks).values())
         return cls(
-            gold=_told_apart([gold]),
-            answers=_told_apart([answers]),
+            gold=_told_apart(gold),
+            answers=_told_apart(answers),
             words=Words.of(gold.filter(pl.col("task") != "layout"), _asked(gold, answers)),
             rules=declared,
             prompted=predictions.responses["request"].count() > 0,
@@ -73,8 +78,8 @@ class Whole:
         several = list(several)
         declared = [whole.rules for whole in several if whole.rules is not None]
         return cls(
-            gold=_told_apart([whole.gold for whole in several]),
-            answers=_told_apart([whole.answers for whole in several]),
+            gold=_told_apart(pl.concat(whole.gold for whole in several)),
+            answers=_told_apart(pl.concat(whole.answers for whole in several)),
             words=Words.together([whole.words for whole in several]),
             rules=frozenset().union(*declared) if declared else None,
             prompted=any(whole.prompted for whole in several),
@@ -89,18 +94,21 @@ class Whole:
         return {path: kind for _, path, kind in sorted(rows, reverse=True)}
 
 
-def _told_apart(several: list[pl.DataFrame]) -> pl.DataFrame:
+def _told_apart(records: pl.DataFrame) -> pl.DataFrame:
     """A record for each combination: what is there is the empty text, or 0 of a box."""
     texts = [pl.when(pl.col(n).is_not_null()).then(pl.lit("")).alias(n) for n in ("path", "value")]
     is_boxed = pl.all_horizontal(pl.col(BOX).is_not_null())
     boxes = [pl.when(is_boxed).then(0.0).alias(name) for name in BOX]
     read = pl.when(pl.col("kind").is_in(_READ)).then("kind").alias("kind")
-    told = [f.select("task", "status", read, *texts, *boxes).unique() for f in several]
-    rows = pl.concat(told).unique().sort(pl.all(), nulls_last=True)
+    # Hashes of what tells records apart are compared much faster than records.
+    is_there = pl.col("path", "value").is_not_null()
+    alike = records.select("task", "status", read, is_there, is_boxed).hash_rows()
+    rows = records[alike.arg_unique()].select("task", "status", read, *texts, *boxes)
+    rows = rows.sort(pl.all(), nulls_last=True)
     return tables.table("records", rows.to_dict(as_series=False))
 
 
-def _asked(gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame | None:
+def _asked(gold: pl.DataFrame, answers: pl.DataFrame) -> Sides | None:
     """The words that causes of wrong fields ask for; null, any, of fields read from pages."""
     is_text, is_page = pl.col("task") == "text", pl.col("path").is_null()
     is_field = is_text & ~(is_page & pl.col("value").is_not_null())
@@ -115,7 +123,7 @@ def _asked(gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame | None:
         unlike = unlike.select(word=pl.col("value").unique().str.extract_all(_WORD))
         words.append(unlike.explode("word").drop_nulls())
     golds, preds = words
-    return _both(golds.select(_CORE.unique()), preds.select(folded(preds["word"]).unique()))
+    return golds.select(_CORE.unique()), preds.select(folded(preds["word"]).unique())
 
 
 def folded(values: pl.Series) -> pl.Series:
@@ -130,40 +138,34 @@ def folded(values: pl.Series) -> pl.Series:
 class Words:
     """The words of a corpus's gold, of which causes of wrong fields ask for those `asked` alone."""
 
-    # How often each `word` stands there as written, and in how many documents; where `is_folded`,
-    # without case and marks.
-    def __init__(self, table: pl.DataFrame, asked: pl.DataFrame | None = None) -> None:
-        self.table, self.asked = table, asked
+    # In how many documents each `word` stands there, and as written also how often.
+    def __init__(self, tables: Sides, asked: Sides | None = None) -> None:
+        self.tables, self.asked = tables, asked
 
     @classmethod
-    def of(cls, gold: pl.DataFrame, asked: pl.DataFrame | None = None) -> Words:
+    def of(cls, gold: pl.DataFrame, asked: Sides | None = None) -> Words:
         """The words of gold records."""
-        document = pl.col("doc_id").cast(pl.Categorical).to_physical()
-        split = pl.col("value").str.extract_all(_WORD)
+        document, split = pl.col("doc_id").hash(), pl.col("value").str.extract_all(_WORD)
         words = gold.drop_nulls("path").select(document, word=split).explode("word")
-        words = words.drop_nulls().group_by("word", "doc_id").agg(count=pl.len())
-        known = words.select(pl.col("word").unique())
-        words = words.join(known.with_columns(folded=folded(known["word"])), on="word")
-        documents = pl.col("doc_id").n_unique()
-        written = words.group_by(_CORE).agg(pl.col("count").sum(), documents=documents)
-        plain = words.group_by(word="folded").agg(count=pl.lit(0), documents=documents)
-        counts = pl.col("count", "documents").cast(pl.UInt32)
-        return cls(_both(*(side.select("word", counts) for side in (written, plain))), asked)
+        words = words.drop_nulls().group_by("word").agg("doc_id")
+        words = words.with_columns(_CORE, plain=folded(words["word"])).explode("doc_id")
+        count, documents = pl.len().cast(pl.UInt32), pl.col("doc_id").n_unique().cast(pl.UInt32)
+        written = words.group_by("word").agg(count=count, documents=documents)
+        return cls((written, words.group_by(word="plain").agg(documents=documents)), asked)
 
     @classmethod
     def together(cls, several: list[Words]) -> Words:
         """The words of batches of other documents: those alone that any of them asks for."""
-        tables, key = [words.table for words in several], ["is_folded", "word"]
+        sides = list(map(pl.concat, zip(*(words.tables for words in several), strict=True)))
         asked = [words.asked for words in several if words.asked is not None]
         # Most identifiers, which grow with the documents, are in no wrong field.
         if len(asked) == len(several):
-            every = pl.concat(asked).unique()
-            tables = [table.join(every, on=key, how="semi") for table in tables]
-        rows = pl.concat(tables).group_by(key).agg(pl.all().sum())
+            pairs = zip(sides, map(pl.concat, zip(*asked, strict=True)), strict=True)
+            sides = [side.join(wanted, on="word", how="semi") for side, wanted in pairs]
+        written, plain = (of.group_by("word").agg(pl.all().sum()).sort("word") for of in sides)
         # Of figures only the common ones tell anything; a word of the gold itself is there once.
         figure = pl.col("word").str.contains(r"^[0-9]+$") & (pl.col("documents") < _COMMON)
-        rare = pl.when("is_folded").then(figure).otherwise(pl.col("count") < 2)
-        return cls(rows.filter(~rare).sort(key))
+        return cls((written.filter(pl.col("count") > 1), plain.filter(~figure)))
 
     def contradict_gold(self, gold: str, pred: str) -> bool:
         """Whether words of the gold stand nowhere else, and the answer's words for them do."""
@@ -197,18 +199,13 @@ class Words:
 
     @cached_property
     def _counts(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-        plain, written = (self.table.filter(is_folded=value) for value in (True, False))
+        written, plain = self.tables
         columns = (written, "count"), (written, "documents"), (plain, "documents")
         return tuple(dict(table.select("word", name).iter_rows()) for table, name in columns)
 
 
-def _both(written: pl.DataFrame, plain: pl.DataFrame) -> pl.DataFrame:
-    sides = {False: written, True: plain}.items()
-    return pl.concat(side.with_columns(is_folded=pl.lit(value)) for value, side in sides)
-
-
 def by_corpus(corpus: Corpus, predictions: Predictions) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The predicted records for documents of the corpus, and those for others."""
-    known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
-    known &= pl.col("split") == corpus.split
+    known = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
+    known = predictions.records.select(known & (pl.col("split") == corpus.split)).to_series()
     return predictions.records.filter(known), predictions.records.filter(~known)

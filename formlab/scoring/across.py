@@ -90,9 +90,11 @@ def _found(parts: Sequence[pl.LazyFrame]) -> pl.DataFrame:
     whole, document = pl.col("level").is_in(WHOLE_LEVELS), pl.col("doc_id")
     fields = [part.filter(~whole).drop_nulls(["path", "gold"]) for part in parts]
     wrong = pl.concat(map(_wrong, fields))
-    # Whose gold at its path each wrong answer is.
-    golds = pl.concat(part.select(owner=document, at=_hash("gold")) for part in fields)
-    golds = golds.join(wrong.lazy(), on="at", how="semi").unique().collect(engine="streaming")
+    # Whose gold at its path each wrong answer is. Most values are no answer anywhere.
+    is_said = plain("gold").hash().is_in(wrong["said"].unique().implode())
+    known = (part.filter(is_said).select(owner=document, at=_hash("gold")) for part in fields)
+    golds = pl.concat(known).join(wrong.lazy(), on="at", how="semi").unique()
+    golds = golds.collect(engine="streaming")
     count = sum(part.select(document.n_unique()).collect().item() for part in parts)
     others = _other_document(wrong, golds, count).with_columns(told=pl.lit(OTHER_DOCUMENT))
     shifted = _offsets(wrong.join(others, on=_KEY, how="anti"))
@@ -106,7 +108,8 @@ def _wrong(part: pl.LazyFrame) -> pl.DataFrame:
     rows = part.filter(eligible).drop_nulls("pred").select(*columns, at=_hash("pred")).collect()
     pairs = list(rows.select("kind", "gold", "pred", "cause").iter_rows())
     alike = [Levenshtein.normalized_similarity(gold, pred) >= _ALIKE for _, gold, pred, _ in pairs]
-    shifts = [offsets(*pair) if cause in _DIFFERS else [] for *pair, cause in pairs]
+    # Lists without anything are slow to make.
+    shifts = [(cause in _DIFFERS and offsets(*pair)) or None for *pair, cause in pairs]
     return rows.select(
         *_KEY,
         pl.col("kind", "cause").cast(pl.String),
@@ -114,6 +117,7 @@ def _wrong(part: pl.LazyFrame) -> pl.DataFrame:
         alike=pl.Series(alike, dtype=pl.Boolean),
         pattern=pattern(),
         own=plain("gold").hash(),
+        said=plain("pred").hash(),
         shift=pl.Series(shifts, dtype=pl.List(pl.Float64)),
     )
 

@@ -143,12 +143,14 @@ class Folder:
         for table in self.TABLES:
             paths = sorted((folder / table).iterdir())
             parts = [pl.scan_parquet(path, glob=False) for path in paths]
-            heights = (part.select(pl.len()).collect().item() for part in parts)
+            heights = pl.concat(part.select(pl.len()) for part in parts).collect().to_series()
             names, hashes = (path.name for path in paths), map(files.sha256, paths)
             content["tables"][table] = list(zip(names, heights, hashes, strict=True))
             if table == "scores":
-                metrics = pl.concat(parts).select(pl.col("metric").unique().sort()).collect()
-                uses = {"benchmarks": [content["benchmark"]], "metrics": metrics["metric"]}
+                uses = {"benchmarks": [content["benchmark"]]}
+                if registry.entries("metrics"):  # Else all are those of formlab.
+                    metrics = pl.concat(parts).select(pl.col("metric").unique().sort())
+                    uses["metrics"] = metrics.collect().to_series()
                 content["plugins"] = registry.needed(uses)
         for name in self.MEMBERS:
             if (value := getattr(self, name)) is not None:

@@ -14,7 +14,7 @@ from formlab import metrics, tables
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring.bands import BANDS, DERIVED, roots, sliced
-from formlab.tables import BOX, FIELD_LEVELS, LEVELS, SETTINGS, TASKS, USABLE, WHOLE_LEVELS
+from formlab.tables import FIELD_LEVELS, LEVELS, TASKS, USABLE, WHOLE_LEVELS
 
 # What tells the rows of a metric apart; `task` follows from them.
 SLICE = ("level", "slice_by", "slice_value")
@@ -102,28 +102,28 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     everywhere = dict.fromkeys([*columns, *part.documents.columns, *DERIVED])
     if unknown := [name for name in by if name not in everywhere]:
         raise UnknownName.of("column to slice by", unknown[0], everywhere)
-    needed = {"doc_id", "path", "cause", "ambiguous", *BOX, *by}.union(*map(roots, by))
+    needed = {"doc_id", "path", "cause", "ambiguous", *by}.union(*map(roots, by))
     fields = fields.select(name for name in columns if name in needed).collect()
     flags = {"n_reader": pl.col("cause") == "reader", "n_ambiguous": pl.col("ambiguous")}
     # Keys of several columns are slow to join and to group by; their hashes are quick.
     case, placed = _hash(pl.col("doc_id"), pl.col("path")), fields.drop_nulls("path")
-    flagged = {n: placed.filter(of).select(case).to_series().implode() for n, of in flags.items()}
-    # Labels are long: rows are told apart by a hash, and the labels are those of its first row.
-    settings = (pl.col("settings").struct.field(f.name) for f in SETTINGS.fields)
-    alike = _hash(*map(pl.col, ("doc_id", *_LABELS[:-1])), *(of.to_physical() for of in settings))
-    made = {"n_missing": ~pl.col("status").is_in(USABLE).fill_null(value=True)}
+    flagged = {n: placed.filter(of).select(case).to_series() for n, of in flags.items()}
+    made = {"n_missing": pl.all_horizontal(pl.col("status") != word for word in USABLE)}
     made |= {"n_undefined": pl.col("value").is_nan().fill_null(value=True)}
-    made |= {"width": pl.col("stats").list.len().fill_null(2), "case": case, "alike": alike}
-    made |= {name: case.is_in(cases) for name, cases in flagged.items()}
+    made |= {"width": pl.col("stats").list.len().fill_null(2), "case": case if by else None}
+    made |= {n: case.is_in(of.implode()) if len(of) else pl.lit(0) for n, of in flagged.items()}
     names = "doc_id", *_LABELS, "hits", "total", "stats", "value"
     scores = part.scan("scores").select(*names, **made).with_row_index("first").collect()
     labels = scores.select("doc_id", *_LABELS, "value", "width")
+    # Labels are long: rows are told apart by a hash, and the labels are those of its first row.
+    told = labels.drop("value", "width").unnest("settings")
+    alike = _hash(*(c.to_physical() for c in told if c.name == "doc_id" or c.count()))
+    kept = "case", "first", *COUNTS[1:], "stats"
+    scores = scores.select(*kept, alike=alike, part0="hits", part1="total")
+    groups = [_summed(scores, labels).with_columns(by_column=False)]
     # Scores of single cases can be sliced by their columns.
     is_loose = pl.col("level").is_in(FIELD_LEVELS) & pl.col("slice_by").is_null()
-    kept = "case", "first", "alike", *COUNTS[1:], "stats"
-    scores = scores.select(*kept, is_loose=is_loose, part0="hits", part1="total")
-    groups = [_summed(scores, labels).with_columns(by_column=False)]
-    loose = scores.filter("is_loose")
+    loose = scores.filter(labels.select(is_loose).to_series()) if by else scores
     for name in by:
         # Two cases at one path may be of two slices, or of one.
         text = sliced(fields, part.documents, name).cast(pl.String).fill_null("none")
@@ -134,7 +134,7 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     return pl.concat(groups, how="diagonal")
 
 
-def _hash(*columns: pl.Expr) -> pl.Expr:
+def _hash(*columns: Any) -> Any:
     """A number for the values of a row; that of a struct takes several times as long."""
     return reduce(xor, (column.hash(seed) for seed, column in enumerate(columns)))
 

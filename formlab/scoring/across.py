@@ -92,9 +92,8 @@ def _found(parts: Sequence[pl.LazyFrame]) -> pl.DataFrame:
     wrong = pl.concat(map(_wrong, fields))
     # Whose gold at its path each wrong answer is. Most values are no answer anywhere.
     is_said = plain("gold").hash().is_in(wrong["said"].unique().implode())
-    known = (part.filter(is_said).select(owner=document, at=_hash("gold")) for part in fields)
-    golds = pl.concat(known).join(wrong.lazy(), on="at", how="semi").unique()
-    golds = golds.collect(engine="streaming")
+    said = (part.filter(is_said).select(owner=document, at=_hash("gold")) for part in fields)
+    golds = pl.concat(pl.collect_all(said)).join(wrong, on="at", how="semi").unique()
     count = sum(part.select(document.n_unique()).collect().item() for part in parts)
     others = _other_document(wrong, golds, count).with_columns(told=pl.lit(OTHER_DOCUMENT))
     shifted = _offsets(wrong.join(others, on=_KEY, how="anti"))

@@ -60,7 +60,7 @@ def offset_text(cases: pl.DataFrame) -> str:
 def told_in(cases: pl.DataFrame, found: pl.DataFrame | None = None) -> pl.DataFrame:
     """The cases with the causes that follow from other documents: all of them, or those `found`."""
     found = _found([cases.lazy()]) if found is None else found
-    at = cases.select("doc_id", _hash("pred").alias("at"))
+    at = cases.select("doc_id", _hash("pred"))
     told = at.join(found, on=_KEY, how="left", maintain_order="left")["told"]
     known = cases["cause"]
     # What is right has no cause of an error, though another case at its path may.
@@ -82,7 +82,7 @@ def _hash(value: str) -> pl.Expr:
     """A hash of a value and its path, the same for all items of a list with a name."""
     place = pattern()
     place = pl.when(place.str.contains(r"[^/*]")).then(place).otherwise("path")
-    return pl.struct(place.alias("place"), plain(value).alias("value")).hash()
+    return pl.struct(place.alias("place"), plain(value).alias("value")).hash().alias("at")
 
 
 def _found(parts: Sequence[pl.LazyFrame]) -> pl.DataFrame:
@@ -92,7 +92,7 @@ def _found(parts: Sequence[pl.LazyFrame]) -> pl.DataFrame:
     wrong = pl.concat(map(_wrong, fields))
     # Whose gold at its path each wrong answer is. Most values are no answer anywhere.
     is_said = plain("gold").hash().is_in(wrong["said"].unique().implode())
-    said = (part.filter(is_said).select(owner=document, at=_hash("gold")) for part in fields)
+    said = (part.filter(is_said).select(_hash("gold"), owner=document) for part in fields)
     golds = pl.concat(pl.collect_all(said)).join(wrong, on="at", how="semi").unique()
     count = sum(part.select(document.n_unique()).collect().item() for part in parts)
     others = _other_document(wrong, golds, count).with_columns(told=pl.lit(OTHER_DOCUMENT))
@@ -102,12 +102,10 @@ def _found(parts: Sequence[pl.LazyFrame]) -> pl.DataFrame:
 
 def _wrong(part: pl.LazyFrame) -> pl.DataFrame:
     """The wrong answers of a part, without their texts."""
-    eligible = ~pl.col("cause").is_in(_KEPT) & (pl.col("outcome") == "mismatch")
-    columns = ("doc_id", "path", "kind", "gold", "pred", "cause")
-    rows = part.filter(eligible).drop_nulls("pred").select(*columns, at=_hash("pred")).collect()
+    rows = part.filter(~pl.col("cause").is_in(_KEPT), outcome="mismatch").drop_nulls("pred")
+    rows = rows.select("doc_id", "path", "kind", "gold", "pred", "cause", _hash("pred")).collect()
     pairs = list(rows.select("kind", "gold", "pred", "cause").iter_rows())
     alike = [Levenshtein.normalized_similarity(gold, pred) >= _ALIKE for _, gold, pred, _ in pairs]
-    # Lists without anything are slow to make.
     shifts = [(cause in _DIFFERS and offsets(*pair)) or None for *pair, cause in pairs]
     return rows.select(
         *_KEY,
@@ -130,8 +128,7 @@ def _other_document(wrong: pl.DataFrame, golds: pl.DataFrame, count: int) -> pl.
     alone = known.filter(~pl.col("alike"), ~placed, pl.col("owners") <= max(1, _RARE * count))
     votes = known.filter(pl.col("owners") == 1).group_by("doc_id", "owner").len("votes")
     sources = votes.join(telling.group_by("doc_id").len("errors"), on="doc_id")
-    half = pl.col("votes") >= _HALF * pl.col("errors")
-    sources = sources.filter(pl.col("votes") >= _VOTES, half)
+    sources = sources.filter(pl.col("votes") >= _VOTES, pl.col("votes") >= _HALF * pl.col("errors"))
     # Of such a document all is, short values as well.
     copied = wrong.join(golds.join(sources, on="owner"), on=_KEY, how="semi")
     return pl.concat([alone.select(_KEY), copied.select(_KEY)]).unique()

@@ -162,7 +162,7 @@ class Words:
         if len(asked) == len(several):
             pairs = zip(sides, map(pl.concat, zip(*asked, strict=True)), strict=True)
             sides = [side.join(wanted, on="word", how="semi") for side, wanted in pairs]
-        written, plain = (of.group_by("word").agg(pl.all().sum()).sort("word") for of in sides)
+        written, plain = (side.group_by("word").agg(pl.all().sum()) for side in sides)
         # Of figures only the common ones tell anything; a word of the gold itself is there once.
         figure = pl.col("word").str.contains(r"^[0-9]+$") & (pl.col("documents") < _COMMON)
         return cls((written.filter(pl.col("count") > 1), plain.filter(~figure)))

@@ -164,8 +164,7 @@ def test_what_is_known_of_batches_is_known_of_the_whole():
         together = Whole.together(order)
         assert together.gold.equals(whole.gold)
         assert together.answers.equals(whole.answers)
-        both = together.words.tables, Whole.together([whole]).words.tables
-        assert all(map(pl.DataFrame.equals, *both))
+        assert together.words._counts == Whole.together([whole]).words._counts
         assert together.fields == whole.fields
 
 

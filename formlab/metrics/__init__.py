@@ -1,8 +1,7 @@
 """The registry of metrics, and what a metric is.
 
 A metric turns gold and prediction into tallies, what each unit adds to a score; summed tallies give
-the score of many units. What each of them is stands in `metrics.toml`, its functions in the module
-of its family.
+the score of many units. Each is declared in `metrics.toml`; functions stand in its family's module.
 
 >>> METRICS["cer"]("abc", "abd").parts
 (1.0, 3.0)

@@ -149,8 +149,7 @@ class Filled:
         ticked = np.array([want.kind in TICKED for want, _ in self.values], dtype=bool)
         bare = np.array([not line.value.strip() for line in self.lines], dtype=bool)
         self.same |= (self.gaps == 0) & ticked & bare[:, None]
-        # A right value outweighs a right place and any likeness together: the text that a line
-        # types tells more than where.
+        # The text that a line types tells more than its place and any likeness together.
         worths = 4.0 * self.same + 2.0 * (self.gaps == 0) + self.alike
         chosen = {value: line for line, value in assign(worths)}
         texts = self._most_alike(chosen) if self.exact else {}

@@ -1,10 +1,9 @@
-"""Pages as a whole: word errors by kind, and the structure score by rules.
+"""Pages as a whole: word errors by kind, and the structure score by rules; none normalises.
 
 The four shares of word errors (omitted, inserted, substituted, out of order) sum to the word error
 rate of the page. A word that is lost in one place and found in another is out of order; of a
 replaced pair both words must be. One that is left over and was read otherwise, joined or cut apart
-is substituted, as is a replaced pair of two that are left over. What remains is omitted or
-inserted. None of them normalises.
+is substituted, as is a replaced pair of two that are left over; else it is omitted or inserted.
 
 The structure score answers the paper's question by rules: 2 where every share of
 `structure_shares` is at least 0.9, 0 where one is below 0.5, and 1 between; so 0 for a prediction

@@ -25,13 +25,11 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _SIGNED = re.compile(
     r"[(-](?<![^\W_]-)(?:(?<=\()\s*|(?=\S))(?:[$€£¥₹₩]\s*)*(\d+(?:[.,/:]\d+)*)([\s%]*\))?"
 )
-# Signs that only typography tells apart, and a letter that would grow in lower case; an em dash
-# stands for no value and stays.
+# Signs that only typography tells apart (no em dash), and a letter that would grow in lower case.
 _ALIKE = str.maketrans("−‐‑–’‘“”İ", "----''\"\"i")
 # Letters of context that are compared; with fewer than the least, the block before is the label.
 REACH, LEAST = 32, 3
-# Similarity of a label with a misread one, as of "tax" and "tex"; letters that a label must have to
-# be taken for the beginning or the end of another.
+# Similarity of a label with a misread one ("tax", "tex"); letters of a part of another label.
 _SLIP, _PART = 0.65, 4
 Span = tuple[int, int]
 # What is compared at most, since a model may repeat itself: pairs of labels, values without label.
@@ -61,8 +59,7 @@ class Places:
     def __init__(self, flow: Flow) -> None:
         self.blocks, self.marks = flow.units, flow.marks
         texts = [block.text for block in self.blocks]
-        # The page as it is written, in lower case of the same length, and with one sign for all
-        # that are alike.
+        # The page as it is written, in lower case of the same length, and with signs made alike.
         self.written = " ".join(texts)
         self.lower = self.written.replace("İ", "i").lower()
         comparable = self.lower.translate(_ALIKE)
@@ -82,8 +79,7 @@ class Places:
         # Where the letters of the last block with some start, for each block.
         lettered = (start * (end > start) for start, end in pairwise(self.block_before))
         self._above = [0, *accumulate(lettered, max)]
-        # Numbers without a word between them share a run: the values of one row. Of each number its
-        # run, its place there, and how many there are.
+        # Numbers without a word between them share a run: the run, their place there, and how many.
         numbers = (token for token, word in enumerate(self.words) if word[0].isdigit())
         self.runs = [list(run) for _, run in groupby(numbers, key=self.before.__getitem__)]
         self.run: dict[int, tuple[int, int, int]] = {}

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -50,20 +49,17 @@ def _stem(word: str) -> str:
 
 def _mteval(texts: Sequence[str]) -> Iterator[list[str]]:
     """The words of mteval-v13a, the default tokeniser of BLEU."""
+    if any(map("".join(texts).__contains__, _PLAIN)):
+        texts = list(map(str.rstrip, texts))
+        for written, meant in _PLAIN.items():
+            texts = [text.replace(written, meant) for text in texts]
     # All texts at once is ten times faster; a line end is no part of any text here.
-    joined = " \n ".join(["", *map(_plain, texts), ""])
+    joined = " \n ".join(["", *texts, ""])
     for sign in _SIGNS:
         joined = joined.replace(sign, f" {sign} ")
     for pattern, spaced in _APART:
         joined = pattern.sub(spaced, joined)
     return map(str.split, joined.split("\n")[1:-1])
-
-
-def _plain(text: str) -> str:
-    text = text.rstrip()
-    for written, meant in _PLAIN.items():
-        text = text.replace(written, meant)
-    return text
 
 
 def character_edits(
@@ -76,56 +72,62 @@ def character_edits(
     return np.column_stack([edits, sizes]).astype(float)
 
 
-def _taken_apart(
-    golds: Sequence[str], preds: Sequence[str], words: Words
-) -> Iterator[tuple[list[str], list[str]]]:
-    """The words of both texts of each pair; those of equal texts, as most are, are one list."""
-    others = iter(words([pred for gold, pred in zip(golds, preds, strict=True) if gold != pred]))
-    for gold, pred, ours in zip(golds, preds, words(golds), strict=True):
-        yield ours, ours if gold == pred else next(others)
+def _compared(
+    golds: Sequence[str], preds: Sequence[str], words: Words, compare: Callable[..., Any]
+) -> tuple[np.ndarray, list[int], list[Any]]:
+    """Numbers of words of each pair, shape (n, 2); which pairs differ, and their words compared."""
+    odd = [row for row, gold in enumerate(golds) if gold != preds[row]]
+    ours, others = list(words(golds)), list(words([preds[row] for row in odd]))
+    sizes = np.repeat(np.fromiter(map(len, ours), dtype=float)[:, None], 2, axis=1)
+    sizes[odd, 1] = list(map(len, others))
+    return sizes, odd, list(map(compare, [ours[row] for row in odd], others))
 
 
 def edits_of_words(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """Edits and words of each gold text, shape (n, 2); any white space parts words."""
-    pairs = _taken_apart(golds, preds, partial(map, str.split))
-    rows = [
-        (gold is not pred and Levenshtein.distance(gold, pred), len(gold)) for gold, pred in pairs
-    ]
-    return np.array(rows, dtype=float).reshape(-1, 2)
+    sizes, odd, edits = _compared(golds, preds, partial(map, str.split), Levenshtein.distance)
+    parts = sizes[:, :1] * [0, 1]
+    parts[odd, 0] = edits
+    return parts
 
 
 def _rouge(
     golds: Sequence[str], preds: Sequence[str], *, words: Words, shared: Callable[..., int]
 ) -> np.ndarray:
     """Twice the words that both have, and the words of both, shape (n, 2)."""
-    pairs = _taken_apart(golds, preds, words)
-    rows = [(2 * shared(gold, pred), len(gold) + len(pred)) for gold, pred in pairs]
-    return np.array(rows, dtype=float).reshape(-1, 2)
+    sizes, odd, counts = _compared(golds, preds, words, shared)
+    parts = sizes.sum(axis=1, keepdims=True) * [1, 1]
+    parts[odd, 0] = np.multiply(counts, 2)
+    return parts
 
 
-def _shared(gold: Iterable[Any], pred: Iterable[Any]) -> int:
+def _shared(gold: Sequence[Any], pred: Sequence[Any]) -> int:
     """How many words or n-grams two texts share, with multiplicity."""
-    return (Counter(gold) & Counter(pred)).total()
+    ours, theirs = set(gold), set(pred)
+    # What one side has once at most is shared once at most.
+    is_once = len(ours) == len(gold) or len(theirs) == len(pred)
+    return len(ours & theirs) if is_once else (Counter(gold) & Counter(pred)).total()
 
 
-def _ngrams(words: list[str], order: int) -> Iterator[tuple[str, ...]]:
-    return zip(*(words[start:] for start in range(order)), strict=False)
+def _shared_ngrams(gold: list[str], pred: list[str]) -> list[int]:
+    """How many n-grams of order 1 to 4 two texts share."""
+    counts, sides = [_shared(gold, pred)], [gold, pred]
+    while counts[-1] and len(counts) < _ORDERS:
+        # An n-gram is one of the order below and the word behind it.
+        pairs = zip(sides, (gold, pred), strict=True)
+        sides = [list(zip(of, words[len(counts) :], strict=False)) for of, words in pairs]
+        counts.append(_shared(*sides))
+    return counts + [0] * (_ORDERS - len(counts))
 
 
 def bleu_statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     """N-gram statistics in words of mteval-v13a: right and predicted of order 1 to 4, lengths."""
-    pairs = list(_taken_apart(golds, preds, _mteval))
-    sizes = np.array([(len(pred), len(gold)) for gold, pred in pairs], dtype=float).reshape(-1, 2)
+    sizes, odd, counts = _compared(golds, preds, _mteval, _shared_ngrams)
     # n words have n - 1 pairs of words, and so on.
-    predicted = np.maximum(sizes[:, :1] - np.arange(_ORDERS), 0)
+    predicted = np.maximum(sizes[:, 1:] - np.arange(_ORDERS), 0)
     right = predicted.copy()
-    for row, (gold, pred) in enumerate(pairs):
-        if gold is not pred:
-            orders = range(1, _ORDERS + 1)
-            both = (_shared(_ngrams(gold, order), _ngrams(pred, order)) for order in orders)
-            # Without a word in common there is no pair of words in common.
-            right[row] = [*takewhile(bool, both), *[0] * _ORDERS][:_ORDERS]
-    return np.column_stack([right, predicted, sizes])
+    right[odd] = np.reshape(counts, (-1, _ORDERS))
+    return np.column_stack([right, predicted, sizes[:, ::-1]])
 
 
 def corpus_bleu(parts: np.ndarray, *, effective: bool = False) -> np.ndarray:

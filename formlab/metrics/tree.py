@@ -84,8 +84,7 @@ class TreePair:
     def distance(self) -> float:
         """The cost of the cheapest edit: from 0, for equal trees alone, to that of all nodes.
 
-        It is symmetric, but without the triangle inequality. `DataBroken` if a tree is nested too
-        deeply, or the two are too large.
+        It is symmetric, but no metric. `DataBroken` if a tree is too deep, or the two too large.
         """
         return math.fsum(edit.cost for edit in self.edits)
 
@@ -170,8 +169,7 @@ class TreePair:
             arrays.append((left, np.array(label, dtype=np.int32), depth, _cost(depth)))
         arrays += [roots for _, _, roots, _ in view]
         # The cost of a renaming, by the sum of the two depths. Two siblings that changed places are
-        # one move rather than two renamings, which cost as much: so little more for a renaming
-        # decides between equals and nothing else.
+        # one move and not two renamings, which would cost as much: a renaming costs little more.
         deepest = sum(int(flat.depth.max()) for flat in flats)
         mapping = _ted.mapping(*arrays, _cost(np.arange(deepest + 1) / 2) * (1 + 1e-11))
         partners, kept = np.full(len(self.gold), -1, dtype=np.int32), mapping >= 0

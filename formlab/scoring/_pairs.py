@@ -20,7 +20,7 @@ LONGEST = 2_000
 _PART = 85
 # Texts with fewer letters are unlike by chance; below this likeness, in [0, 1], others are.
 _TELLING, _UNLIKE = 5, 0.2
-_DIGIT, _DIGITS = re.compile(r"[0-9]"), re.compile(r"[0-9]+")
+_DIGIT, _DIGITS, _PLAIN = map(re.compile, (r"[0-9]", r"[0-9]+", r"[\w\s]+"))
 _NOT_LETTER, _NOT_WORD = re.compile(r"[\W\d_]+"), re.compile(r"[\W_]+")
 _GAP, _PROSE = re.compile(r"(?<=\d)[\W_]+(?=(?P<figures>\d+))|[\W_]+"), re.compile(r"[,;:]\s")
 _MARK = re.compile(r"[☐☑☒✓✔✗✘□■▢▣○●◯◉◻◼⬜⬛▪•]|\[[ xX✓]?\]")
@@ -41,8 +41,7 @@ def cause(gold: str, pred: str, *, right: bool = False) -> str:
 
     It is one of `causes.CAUSES`. Where several fit, what the value's type says (unit, sign, number,
     date) goes before what its characters say, and the narrower cause before the wider. `gold` and
-    `pred` are not the same; where the pair is `right` all the same, only how it is written can
-    differ.
+    `pred` differ; where the pair is `right` all the same, it does only in how it is written.
 
     >>> cause("(1,200)", "1,200"), cause("27/03/2018", "2703/2018")
     ('sign', 'lost_separator')
@@ -109,8 +108,9 @@ def _values(gold: str, pred: str) -> str | None:
 
 def _numbers(gold: str, pred: str) -> list[text.Money]:
     """Both numbers, if both texts are one."""
-    numbers = [text.read_as("number", side) for side in (gold, pred)]
-    return [] if None in numbers else numbers
+    first = text.read_as("number", gold)
+    second = first and text.read_as("number", pred)
+    return [first, second] if second else []
 
 
 def _other_unit(gold: str, pred: str) -> bool:
@@ -132,12 +132,13 @@ def _is_unit(word: str) -> bool:
 
 
 def _symbols(value: str) -> str:
-    return "".join(c for c in value if c in "%‰°" or unicodedata.category(c) == "Sc")
+    signs = _PLAIN.sub("", value)
+    return "".join(c for c in signs if c in "%‰°" or unicodedata.category(c) == "Sc")
 
 
 def _dates(gold: str, pred: str) -> str | None:
-    sides = [possible_dates(value) for value in (gold, pred)]
-    if not all(map(any, sides)):
+    sides = possible_dates(gold), possible_dates(gold) and possible_dates(pred)
+    if not all(sides):
         return None
     if not all(any(getattr(day, "time", ()) for day in chain(*of)) for of in sides):
         # A day with its hour is that day.
@@ -218,7 +219,7 @@ def _misread(gold: str, pred: str) -> str:
         return contained
     if is_digit:
         return "digit"
-    dates = text.date(gold), text.date(pred)
+    dates = text.date(gold), text.date(gold) and text.date(pred)
     if None not in dates:
         months = {_NOT_LETTER.sub("", value) for value in (first, second)} - {""}
         return "digit" if len(months) < 2 and _few_changes(*map(str, dates)) else "other_value"

@@ -4,9 +4,8 @@ FORMCRAFT does not say how it pairs the fields that a model names itself. `match
 once: first those of equal path (case and white space aside). Of the rest those that are most alike
 in all, from the similarity `LEAST` on: 3/4 the similarity of the labels and 1/4 that of the groups'
 paths (1 - normalised Levenshtein distance); where both have a box, the mean of that and the boxes'
-intersection over union, 0 on different pages. At last, of what is left, fields of equal value, if
-no other of their side has it, and no word of the name is that of another field left: names are
-judged at L2.
+intersection over union, 0 on different pages. At last fields of equal value, if no other of their
+side has it, and no word of the name is that of another field left: names are judged at L2.
 """
 
 import re
@@ -38,8 +37,7 @@ PAIRING = f"match=path,label+box>={LEAST:g},else-equal-value"
 _LEAST_VALUE = 3
 # A label is a few words; comparing more of a hostile one only costs time.
 _LONGEST_LABEL, _TAIL = 200, 800
-# Cells of one document's matrix of similarities (64 MB): what a model in a loop lists after these
-# is paired by its path alone.
+# Cells of a document's similarities (64 MB); what a model in a loop adds is paired by path alone.
 _LARGEST = 8_000_000
 _WORD, _NUMBER = re.compile(r"[^\W_]+"), re.compile(r"#\d+\Z")
 # A name or a value as it is compared.
@@ -242,14 +240,18 @@ def rungs(
     cases: pl.DataFrame, pred: str = "used", *, threshold: float, orders: Orders | None = None
 ) -> pl.DataFrame:
     """`text.ladders` of the columns ``gold``, `pred`, ``kind`` and ``accepted`` of cases."""
-    columns = (cases[name].to_list() for name in ("gold", pred, "kind", "accepted"))
-    written = orders and [*map(orders.get, cases["doc_id"])]
-    return text.ladders(*columns, threshold=threshold, orders=written or None)
+    equal = (cases["gold"] == cases[pred]).fill_null(False)
+    odd = (cases["gold"] != cases[pred]).arg_true()
+    rows = cases.select("gold", pred, "kind", "accepted", "doc_id")[odd].to_dict(as_series=False)
+    *columns, docs = rows.values()
+    found = text.ladders(*columns, threshold=threshold, orders=list(map((orders or {}).get, docs)))
+    columns = (equal.cast(of.dtype).scatter(odd, of).alias(of.name) for of in found)
+    return pl.DataFrame(columns).with_columns(pl.col("ambiguous") & ~pl.col("typed"))
 
 
 def rights(cases: pl.DataFrame, *, threshold: float) -> pl.Series:
     """Whether each case is right as the other reading rules read it, in the order of `readings`."""
-    columns = ("gold", "kind", "accepted", "pred", "right", "readings")
+    columns = ("doc_id", "gold", "kind", "accepted", "pred", "right", "readings")
     read = cases.select(columns).with_row_index().explode("readings")
     # Rules mostly agree, and what they read alike is right or wrong alike.
     odd = read["readings"].ne_missing(read["pred"]).arg_true()

@@ -43,8 +43,8 @@ BANDS = {
     "certainty": Band("the system's confidence", (0.6, 0.8, 0.9, 0.95, 0.99)),
     "magnitude": Band("size of the number in the gold", (1, 10, 100, 1_000, 10_000, 100_000)),
 }
-# The first step of a path that is a number of an item, and all of them.
-_ITEM, _STEPS = r"^/[^/]*[^/0-9][^/]*(?:/[^/]*)*?/([0-9]+)(?:/|$)", r"/[0-9]+(/|$)"
+# The first step of a path that is a number of an item.
+_ITEM = r"^/[^/]*[^/0-9][^/]*(?:/[^/]*)*?/([0-9]+)(?:/|$)"
 _YEAR = r"(?:^|[^0-9])((?:1[5-9]|20)[0-9]{2})(?:[^0-9]|$)"
 _TEXT, _KIND = pl.col("gold").str.strip_chars(), pl.col("kind")
 _DAY = _TEXT.str.contains(r"^[0-9]{1,4}[-./ ][0-9]{1,2}[-./ ][0-9]{1,4}$")
@@ -108,7 +108,8 @@ def pattern(path: str = "path") -> pl.Expr:
     ['/items/*/net']
     """
     # Two numbers in a row need two turns.
-    return pl.col(path).str.replace_all(_STEPS, "/*$1").str.replace_all(_STEPS, "/*$1")
+    inner = pl.col(path).str.replace_all("/[0-9]+/", "/*/").str.replace_all("/[0-9]+/", "/*/")
+    return inner.str.replace("/[0-9]+$", "/*")
 
 
 def sliced(

@@ -54,7 +54,7 @@ def causes(cases: pl.DataFrame, words: Words | None = None) -> pl.Series:
     found |= chain(_written(table), _lost(table), _claimed(table), _mistaken(table, words))
     merged = [row for row, name in found.items() if name == "merged"]
     found |= dict.fromkeys(_mislabelled(table, merged, words), "label_error")
-    return pl.Series("cause", map(found.get, range(cases.height)), dtype=pl.String)
+    return pl.Series("cause", [None] * cases.height, pl.String).scatter([*found], [*found.values()])
 
 
 # How far what was read may stand out of the field's box, of the box's height.
@@ -82,8 +82,7 @@ def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
     """All of the documents that have a wrong case, with steps to causes and letters of values."""
     outcome = pl.col("outcome")
     right = pl.col("typed").fill_null(False) | (outcome == "match")
-    # What is right though another value has no cause of an error, and of a whole page that is wrong
-    # no single one can be named.
+    # Another value that is right has no cause of an error; a whole page that is wrong has many.
     mute = pl.col("path").is_null() & ~right & ~outcome.is_in(["missing", "spurious"])
     known = pl.any_horizontal(pl.col("exact", "by_rule").fill_null(False), mute)
     slack = _BEYOND * (pl.col("y1") - pl.col("y0"))
@@ -93,14 +92,14 @@ def _evidence(cases: pl.DataFrame) -> pl.DataFrame:
         # A frame of pages without any box may know no numbers there.
         pl.col("^(pred_)?[xy][01]$").cast(pl.Float64),
         usable=pl.col("status").is_in(USABLE).fill_null(False),
-        wrong=~known & (outcome != "unscored"),
     )
-    table = table.filter(pl.col("wrong").any().over("doc_id")).select(
+    table = table.select(
         *("row", "doc_id", "path", "kind", "gold", "pred", "accepted", "readings", *BOX, "usable"),
-        step=pl.when("wrong").then(_step(right)),
+        step=pl.when(~known & (outcome != "unscored")).then(_step(right)),
         place=place(),
         inside=pl.all_horizontal(*low, *high).fill_null(False),
     )
+    table = table.filter((pl.col("step").count() > 0).over("doc_id"))
     # An index may number the rows of a table, or fields that have nothing in common.
     is_alike = pl.col("kind").n_unique().over("doc_id", "place") < 2
     own, odd = folded(table["gold"]), table["gold"].ne_missing(table["pred"]).arg_true()

@@ -34,8 +34,7 @@ _RULES = {
     "cut": f"cut,whole>={WHOLE:g}",
 }
 READERS = tuple(_RULES)
-# Words and boxes of a page that are laid beside each other at once, and words of one field whose
-# distances are looked at: a hostile page may hold a million.
+# Words and boxes that are compared at once, and words of one field: a page may hold a million.
 _CELLS, _ENOUGH = 2_000_000, 400
 # How much a step along a row weighs against one across rows.
 _AHEAD = 0.2
@@ -96,8 +95,7 @@ def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READE
 
     `fields` are all records of the page that have a box, as each word goes to one of them (to one
     line and to one other where `kind` says which are lines): doc_id, path, page (1 where null) and
-    the box. `seen` are a system's records of task `layout`: its words or, of a page where there are
-    none, its lines.
+    the box. `seen` are a system's records of task `layout`: words or, of a page without any, lines.
 
     One row per field with a box, of the pages that occur in `seen`: doc_id, path, pred ("" where
     nothing is read under the box), pred_page, confidence (mean over characters), the box of what
@@ -215,8 +213,7 @@ def _reading_order(boxes: np.ndarray, height: float) -> list[int]:
     gap = _row_gap(boxes, centres, height)
     rows: list[list[int]] = []
     for index in np.lexsort(centres.T[::-1]).tolist():
-        # From the centre of each row's last word: a row that broke off long ago is further away
-        # than one that did just now.
+        # From the centre of each row's last word: a row that broke off long ago is further away.
         ahead, down = (centres[index] - centres[[row[-1] for row in rows]]).T
         far = np.where(np.abs(down) <= gap, np.abs(down) + _AHEAD * ahead, np.inf)
         if np.isfinite(far).any():

@@ -39,8 +39,7 @@ _TOO_DEEP = pl.col("path").str.count_matches("/") > 60
 _ITEM, _ITEMS = "/[0-9]+(/|$)", re.compile(r"/\*(?=/|$)")
 _KEY = ["doc_id", "path"]
 _FIELD = ["doc_id", "field"]
-# What is below each step of a field: under None the row of its own value, under `list` the items of
-# a list that may stand in any order.
+# What is below each step of a field: under None the row of its own value, under `list` its items.
 _Tree = dict[Any, Any]
 
 
@@ -234,8 +233,7 @@ class _Pairing:
         sides = [*chain(*texts)], [plain(value or "") for value in answers]
         alike = process.cdist(*sides, scorer=likeness, dtype=np.float64)
         alike = np.maximum.reduceat(alike, np.cumsum([0, *map(len, texts[:-1])]), axis=0)
-        # Nothing is like a blank value and, however alike, what agrees with another item's value is
-        # no misreading of this one's.
+        # Nothing is like a blank value; what agrees with another item's is no misreading of this.
         alike[[row not in self.spelled for row in golds]] = 0.0
         alike[:, [row in self.taken or row not in self.given for row in preds]] = 0.0
         places = defaultdict(list)

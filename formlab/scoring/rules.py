@@ -75,8 +75,9 @@ def rights(cases: pl.DataFrame, orders: Mapping[str, str]) -> pl.Series:
 def right_centuries(cases: pl.DataFrame) -> pl.Series:
     """The rung `typed`, without answers whose century other dates of the document rule out."""
     typed = cases["typed"]
-    short = pl.col("gold").str.contains(r"[-/. ',][0-9]{2}\.?$") & typed & ~cases["normalised"]
-    dates = cases.select("doc_id", "gold", "used").with_row_index("row").filter(short)
+    dates = cases.select("doc_id", "gold", "used").with_row_index("row")
+    short = pl.col("gold").str.contains(r"[-/. ',][0-9]{2}\.?$")
+    dates = dates.filter(typed & ~cases["normalised"]).filter(short)
     # An amount may end like a date.
     dates = dates.filter([any(possible_dates(gold)) for gold in dates["gold"]])
     fields = cases.drop_nulls(["path", "gold"]).join(dates, on="doc_id", how="semi")

@@ -68,8 +68,7 @@ def _is_same(kind: str, first: Any, second: Any, order: str | None) -> bool:
         return first == second if kind == "address" else _share(first, second)
     if order == "either":
         return _share(chain(*first), chain(*second))
-    # 1/2/22 may be two dates: unless the order is known only another that may be the same two is
-    # surely equal.
+    # 1/2/22 may be two dates: without an order only what may be the same two is surely equal.
     return all(
         _share(first[at] or first[1 - at], second[at] or second[1 - at])
         for at in {"month": (0,), "day": (1,)}.get(order, (0, 1))
@@ -158,27 +157,30 @@ def ladders(
     if not 0 <= threshold <= 1:
         raise ValueError(f"threshold must lie in [0, 1], it is {threshold}")
     told = ([None] * len(golds) if c is None else c for c in (kinds, orders, accepted))
-    rows = list(zip(golds, preds, *told, strict=True))
-    # What is equal as it is needs no reading.
-    equal = [gold is not None and gold == pred for gold, pred, *_ in rows]
-    columns = {name: equal.copy() for name in (*Ladder._fields, "ambiguous")}
-    columns["similarity"] = list(map(float, equal))
-    for row, (gold, pred, kind, order, others) in enumerate(rows):
-        if gold == pred or None in (gold, pred):
-            continue
-        for right in (gold, *(others or ())):
-            normal = [normalise(text, LADDER_STEPS[:-1]) for text in (right, pred)]
-            # Shorter by the spaces of its units, a text would be less like another.
-            same = len({STEPS[LADDER_STEPS[-1]](text) for text in normal}) == 1
-            typed = same or _same_value(right, pred, kind, order)
-            close = 1.0 if same else Levenshtein.normalized_similarity(*normal)
-            may_be_date = not typed and (kind == "date" or kind not in _READERS)
-            is_swapped = may_be_date and _same_value(right, pred, "date", "either")
-            rungs = (right == pred, same, typed, typed or close >= threshold, close, is_swapped)
-            for column, rung in zip(columns.values(), rungs, strict=True):
-                column[row] = max(column[row], rung)
-    schema = dict.fromkeys(columns, pl.Boolean) | {"similarity": pl.Float64}
-    return pl.DataFrame(columns, schema).with_columns(pl.col("ambiguous") & ~pl.col("typed"))
+    rows = []
+    for gold, pred, kind, order, others in zip(golds, preds, *told, strict=True):
+        # What is equal as it is needs no reading.
+        equal = gold is not None and gold == pred
+        rungs = (equal, equal, equal, equal, float(equal), False)
+        for right in () if equal or None in (gold, pred) else (gold, *(others or ())):
+            rungs = tuple(map(max, rungs, _rungs(right, pred, kind, order, threshold)))
+        rows.append(rungs)
+    schema = dict.fromkeys((*Ladder._fields, "ambiguous"), pl.Boolean) | {"similarity": pl.Float64}
+    table = pl.DataFrame(rows, schema, orient="row")
+    return table.with_columns(pl.col("ambiguous") & ~pl.col("typed"))
+
+
+@_remembered
+def _rungs(gold: str, pred: str, kind: str | None, order: str | None, threshold: float) -> tuple:
+    """The `Ladder` of two texts that differ, and whether they are one date in the other order."""
+    normal = [normalise(text, LADDER_STEPS[:-1]) for text in (gold, pred)]
+    # Shorter by the spaces of its units, a text would be less like another.
+    same = len({STEPS[LADDER_STEPS[-1]](text) for text in normal}) == 1
+    typed = same or _same_value(gold, pred, kind, order)
+    close = 1.0 if same else Levenshtein.normalized_similarity(*normal)
+    may_be_date = not typed and (kind == "date" or kind not in _READERS)
+    is_swapped = may_be_date and _same_value(gold, pred, "date", "either")
+    return gold == pred, same, typed, typed or close >= threshold, close, is_swapped
 
 
 @_remembered
@@ -199,11 +201,11 @@ def keys(value: str, kind: str | None = None, *, parsed: bool = True) -> set[int
     return set(map(hash, parts))
 
 
-# A corpus speaks for a document that shows no order if so many others show one, and such a share
-# of them the same: one date in hundreds may be misprinted.
+# A corpus speaks for a document without an order if so many others show one, such a share the same.
 _ENOUGH, _SHARE = 3, 0.95
 # Numbers between slashes or hyphens with all that is stuck to them, so that no code is cut up.
 _IN_TEXT = r"[\w/.-]*\d[/-]\d{1,2}[/-]\d[\w/-]*"
+_YEAR = "^([0-9]{1,2}[/-][0-9]{1,2}[/-])(?:19|20)?[0-9]{2}$"
 # Most dates of a form show no order: year first, or two numbers that may both be the month.
 _NO_ORDER = r"^[0-9]{4}-[0-9]+-[0-9]+$|^(?:(?:0?[1-9]|1[0-2])[-/]){2}(?:[0-9]{2}){1,2}$"
 
@@ -250,8 +252,11 @@ def orders_shown(docs: pl.Series, values: pl.Series) -> dict[str, str]:
     text = pl.col("value").str
     dates = dates.filter(text.contains("[/-]"), ~text.contains(_NO_ORDER))
     dates = dates.select("doc", text.extract_all(_IN_TEXT)).explode("value")
+    # But for 29 February, the year says nothing: few texts are left to be read.
+    in_2000 = pl.when(text.contains("29")).then("value").otherwise(text.replace(_YEAR, "${1}2000"))
+    dates = dates.drop_nulls().select("doc", in_2000).unique(maintain_order=True)
     shown: dict[str, str] = {}
-    for doc, value in dates.drop_nulls().unique(maintain_order=True).iter_rows():
+    for doc, value in dates.iter_rows():
         if order := _shown(value.strip("./-")):
             shown[doc] = order if shown.get(doc, order) == order else "both"
     return shown

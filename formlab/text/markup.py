@@ -19,8 +19,7 @@ from lxml import etree
 from formlab.tables import BOX
 from formlab.text.normalise import WORDS
 
-# A start tag, an end tag or a run of text ("start", "end", "text"); the tag's name or the text; and
-# of a start tag the columns and rows that a cell spans.
+# "start", "end" or "text"; the tag's name or the text; of a start tag a cell's columns and rows.
 Event = tuple[str, str, tuple[int, int]]
 # What a browser does not show, and ruby glosses, which the published extraction leaves out too.
 SILENT = frozenset({"script", "style", "template", "rt", "rp"})
@@ -31,8 +30,7 @@ _ROLES = dict.fromkeys(WORDS["html"]["blocks"].split(), "block") | dict.fromkeys
 _ROLES |= {"td": "cell", "th": "cell", "tr": "row", "table": "table"}
 _PATTERNS = map(re.compile, WORDS["html"]["patterns"].values())
 _TAG, _PLAIN_TAG, _LAYOUT, _CONTROL, _SPACE, _GAP, _RULE = _PATTERNS
-# Marks of HTML and Markdown, what each kind is called, and what a text has whose own characters may
-# be such marks.
+# Marks of HTML and Markdown, what each kind is called, and what hints that they are a text's own.
 _MARKS = re.compile(
     "|".join(f"(?P<{kind}>{form})" for kind, form in WORDS["page_marks"].items()), re.MULTILINE
 )

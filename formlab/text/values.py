@@ -94,8 +94,8 @@ def number(text: str) -> Decimal | None:
     Thousands are grouped in threes by comma, dot, space or apostrophe, or as lakhs (1,20,000). One
     comma with three digits behind it groups (1,234 is 1234; 0,234 is not grouped); one dot is
     always decimal. Brackets, a leading or a trailing minus negate, one of them at most; per cent
-    divides by 100. Exponents have a sign (1e-05, 5 × 10^3) or follow a point (1.2E5); a fraction is
-    in lowest terms (3 1/2, ½).
+    divides by 100. Exponents have a sign (1e-05, 5 × 10^3) or a point (1.2E5); fractions (3 1/2, ½)
+    are in lowest terms.
 
     >>> [str(number(text)) for text in ("1,234.56", "1.234,56", "1 234,56", "(5.0)", "7-", "12%")]
     ['1234.56', '1234.56', '1234.56', '-5.0', '-7', '0.12']
@@ -141,9 +141,12 @@ def money(text: str) -> Money | None:
     cleaned = _plain(text)
     if (amount := number(text)) is not None:
         return None if _PERCENT.search(cleaned) else Money(amount, None)
-    scale, cleaned = _SCALE.search(cleaned), _SCALE.sub("", cleaned)
-    plain = _AMOUNT["round"].sub("", _AMOUNT["cheque"].sub("", cleaned))
-    if _AMOUNT["two_parts"].search(cleaned) or not (match := _AMOUNT["money"].fullmatch(plain)):
+    if scale := _SCALE.search(cleaned):
+        cleaned = _SCALE.sub("", cleaned)
+    if _AMOUNT["two_parts"].search(cleaned):
+        return None
+    plain = _AMOUNT["cheque"].sub("", cleaned) if "*" in cleaned else cleaned
+    if not (match := _AMOUNT["money"].fullmatch(_AMOUNT["round"].sub("", plain))):
         return None
     rest, before = match["rest"], match["before"] or ""
     # "rs.5" ends its sign with a dot, "$.5" has decimals alone.
@@ -242,7 +245,8 @@ def _read_date(cleaned: str) -> tuple[Days, ...]:
     # Most dates are numbers alone.
     if match := next(filter(None, (form.fullmatch(cleaned) for form in _NUMERIC)), None):
         pairs = match.group(1, 3), match.group(3, 1)
-        month_first, day_first = (days_of(match["year"], *pair) for pair in pairs)
+        days = (days_of(match["year"], *pair) if int(pair[0]) <= 12 else () for pair in pairs)
+        month_first, day_first = days
         # Dots mean day first wherever that is possible.
         return (day_first or month_first) if match[2] == "." else month_first, day_first
     # Without any letter there is no month's name.

@@ -39,7 +39,7 @@ class TaskScores(NamedTuple):
     def of(cls, cases: Frames = (), scores: Frames = (), notes: Notes | None = None) -> TaskScores:
         """All cases and all scores, of which there may be none, and the notes that count some."""
         both = (("cases", cases), ("scores", scores))
-        every = (pl.concat([tables.table(name, []), *frames]) for name, frames in both)
+        every = (pl.concat([pl.DataFrame(schema=tables.SCHEMAS[n]), *of]) for n, of in both)
         return cls(*every, {note: count for note, count in (notes or {}).items() if count})
 
 
@@ -106,6 +106,12 @@ def sides(cases: pl.DataFrame) -> pl.DataFrame:
     return cases.select(pl.col("gold").fill_null(""), used.fill_null("").alias("pred"))
 
 
+def _composed(texts: pl.Series) -> pl.Series:
+    """Each text as NFC; plain ASCII is so already."""
+    others = (texts.str.len_bytes() != texts.str.len_chars()).arg_true()
+    return texts.scatter(others, texts.gather(others).str.normalize("NFC"))
+
+
 def score_table(
     units: pl.DataFrame,
     parts: Mapping[str, np.ndarray],
@@ -133,12 +139,11 @@ def score_table(
             raise DataBroken(problem, remedy=remedy)
         if np.isinf(tallies).any():
             raise DataBroken(f"tallies of {name} are infinite", remedy="finite numbers, or NaN")
-        # A unit whose tally is NaN, or without what the metric needs, is undefined: counted, and in
-        # no sum.
-        defined, need = ~np.isnan(tallies).any(axis=1), metric.needs(level, mode)
-        if need:
-            defined &= tallies[:, -1] >= need.least
-        tallies = np.where(defined[:, None], tallies, 0.0)
+        # A unit is undefined whose tally is NaN, or that lacks what the metric needs: in no sum.
+        if (need := metric.needs(level, mode)) or np.isnan(tallies).any():
+            defined = ~np.isnan(tallies).any(axis=1)
+            defined &= tallies[:, -1] >= (need.least if need else -np.inf)
+            tallies = np.where(defined[:, None], tallies, 0.0)
         rule = "|".join(filter(None, (*rules, need and need.rule))) or None
         settings = [vars(Settings(rules=rule, read=read, formlab=files.version()))]
         settings = pl.lit(pl.Series("settings", settings, tables.SETTINGS)).first()
@@ -180,7 +185,8 @@ def text_rows(
     texts = sides(cases)
     if norm == NORM:
         # White space as `str.split` has it.
-        spaced = pl.all().str.normalize("NFC").str.replace_all(r"[\s\x1c-\x1f]+", " ")
+        spaced = pl.all().str.replace_all(r"[\s\x1c-\x1f]{2,}|[[\s\x1c-\x1f]--[ ]]", " ")
+        texts = texts.select(map(_composed, texts))
         texts = texts.select(spaced.str.strip_chars(" ").str.to_lowercase())
     # Equal pairs of texts are counted once.
     distinct = texts.unique(maintain_order=True).with_row_index("place")

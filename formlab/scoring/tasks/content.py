@@ -5,15 +5,13 @@ BLEU; marks by precision, recall and F1; a cross-modal field counts only whole. 
 the strictness ladder. The gold tells the modality; a field that no gold asks for counts in the
 modality the system claimed for it: its marks in the precision of marks, itself in that of fields.
 There are no characters to compare it with, so that CER, WER, BLEU and the accuracy of cross-modal
-fields are of the gold's fields alone: to answer more than is asked is no worse reading than to say
-nothing.
+fields are of the gold's fields alone: to answer more than is asked is no worse than to say nothing.
 
 A question is right where the answer holds on the rung `typed` of the ladder. A check is right where
 every field of its relation has the value that stands there (`consistency_accuracy`, as in the
 paper's Figure 5b), so that who reads all of a form is right in every check. What a system answered
 for the check counts or, of a field it gave no value of, what it read there, paired as at L1.
-`consistency_dependent_accuracy` is of the dependent field alone; a system that reads no field has
-no other.
+`consistency_dependent_accuracy` is of the dependent field alone; who reads no field has no other.
 
 Where another value follows for the dependent field than stands there, the page contradicts itself.
 The paper has no such checks. They are cases of their own level, right where the value that follows
@@ -61,9 +59,8 @@ def marks(corpus: Corpus, predictions: Predictions) -> set[str]:
 def score(scoring: Scoring) -> TaskScores:
     """Every field by the measures of its modality and the ladder; every question and check.
 
-    These are sliced by scope, reference, complexity and modal relationship, and by all four at
-    once; the four rungs of the ladder by task. A rung holds for a check if it does for all its
-    fields.
+    These are sliced by scope, reference, complexity and modal relationship, and by all four; the
+    rungs of the ladder by task. A rung holds for a check if it does for all its fields.
     """
     tasks, whole = {*benchmarks.get(scoring.corpus.benchmark).tasks}, scoring.whole
     every = scoring.corpus.records, scoring.predictions.records, whole.answers
@@ -140,8 +137,7 @@ def _field_scores(
     cases = cases.filter(pl.col("outcome") != "unscored")
     has_gold, of_gold = pl.col("gold").is_not_null(), "of=gold fields"
     options = {"task": "visual", "level": "field", "read": read}
-    # Of the fields of their tasks and, but for the ladder and metrics that ask for claims, of the
-    # gold's alone.
+    # Of the gold's fields alone, but for the ladder and metrics that ask for claims.
     chosen: dict[Any, list[metrics.Metric]] = defaultdict(list)
     chosen[TASKS, True] += metrics.of("visual", "field", *LADDER)
     for metric in (*metrics.of("visual", "field", "text"), metrics.get("bleu_of_fields")):

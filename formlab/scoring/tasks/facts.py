@@ -30,8 +30,7 @@ def score(scoring: Scoring) -> TaskScores:
     gold facts (`fact_accuracy`, the paper's) and of those found (`fact_accuracy_of_found`). The
     paper's facts are numbers and dates (`number_date_accuracy`), the release has five kinds. The
     text of a page is compared as it is shown, which the released code does, and its HTML as it is
-    written (metrics that end in ``_html``), which the paper does; plain text is compared with the
-    HTML as it is.
+    written (metrics that end in ``_html``), which the paper does; plain text is compared as it is.
     """
     corpus, notes = scoring.corpus, Counter[str]()
     records = scoring.predictions.records.filter(pl.col("task") != "layout")

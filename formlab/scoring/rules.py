@@ -80,9 +80,9 @@ def right_centuries(cases: pl.DataFrame) -> pl.Series:
     dates = dates.filter(typed & ~cases["normalised"]).filter(short)
     # An amount may end like a date.
     dates = dates.filter([any(possible_dates(gold)) for gold in dates["gold"]])
-    fields = cases.drop_nulls(["path", "gold"]).join(dates, on="doc_id", how="semi")
+    fields = cases.select("doc_id", "path", "gold").join(dates, on="doc_id", how="semi")
     latest = Counter()
-    for doc_id, gold in fields.select("doc_id", "gold").unique().iter_rows():
+    for doc_id, gold in fields.drop_nulls().select("doc_id", "gold").unique().iter_rows():
         certain = (day.year for days in possible_dates(gold) if len(days) == 1 for day in days)
         latest[doc_id] = max(latest[doc_id], *certain, 0)
     wrong = []

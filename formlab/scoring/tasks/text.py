@@ -91,7 +91,7 @@ def _cases(scoring: Scoring) -> tuple[pl.DataFrame, str | None, dict[str, int]]:
     usable = whole.answers.filter(pl.col("status").is_in(USABLE))
     if usable.height and not usable.filter(_PAGE, task="text").drop_nulls("value").height:
         # Who gives values alone was not asked for pages: that is no page read wrong.
-        pages = joined.filter(_PAGE, pl.col("gold_status").is_in(USABLE))
-        notes["pages not scored: the predictions give no text of a page"] = pages.height
+        pages = joined.select(_PAGE & pl.col("gold_status").is_in(USABLE)).to_series()
+        notes["pages not scored: the predictions give no text of a page"] = pages.sum()
         joined = joined.with_columns(outcome=pl.when(_PAGE).then(_UNSCORED).otherwise("outcome"))
     return scoring.judged(joined), read, notes

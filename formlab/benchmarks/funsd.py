@@ -6,7 +6,7 @@ Layout: ``{training_data,testing_data}/{annotations/<id>.json,images/<id>.png}``
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import compress
+from itertools import chain, compress
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -62,7 +62,7 @@ def _read(root: Path, images: Path, file: Path, flaws: Counter[str]) -> Iterator
     columns = columns_of(file, flaws)
     kinds = list(compress(columns["kind"], columns["modality"]))
     document = {"doc_id": file.stem, "n_fields": len(kinds), "n_kinds": len({*kinds})}
-    yield document | image_columns(root, images / f"{file.stem}.png", flaws), columns
+    yield document | image_columns(root, f"{images}/{file.stem}.png", flaws), columns
 
 
 def columns_of(file: Path, flaws: Counter[str]) -> dict[str, Sequence[Any]]:
@@ -91,13 +91,13 @@ def columns_of(file: Path, flaws: Counter[str]) -> dict[str, Sequence[Any]]:
         for number, word in enumerate(entity.words):
             box, place = word.box or _NO_BOX, f"{path}/words/{number}"
             rows.append(("layout", place, "word", word.text, origin, None, *box))
-    words = [word for entity in entities for word in entity.words]
+    words = [*chain.from_iterable([entity.words for entity in entities])]
     boxes = [item.box for item in (*entities, *words) if item.box]
     flaws["entities without text"] += list(texts.values()).count("")
-    flaws["entities with an unknown label"] += sum(e.label not in LABELS for e in entities)
-    flaws["words without text"] += sum(not word.text.strip() for word in words)
+    flaws["entities with an unknown label"] += sum([e.label not in LABELS for e in entities])
+    flaws["words without text"] += [word.text.strip() for word in words].count("")
     flaws["boxes missing or malformed"] += len(entities) + len(words) - len(boxes)
-    flaws["boxes without area"] += sum(x0 >= x1 or y0 >= y1 for x0, y0, x1, y1 in boxes)
+    flaws["boxes without area"] += sum([x0 >= x1 or y0 >= y1 for x0, y0, x1, y1 in boxes])
     # Both ends of a link list it; it is one link.
     mentions = Counter(link for entity in entities for link in entity.linking)
     blank = {number for number, text in texts.items() if not text}

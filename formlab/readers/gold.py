@@ -106,8 +106,9 @@ def corpora(
     elif path and "image" in values.none.columns:
         root = (path if path.is_dir() else path.parent).resolve()
     key = {"benchmark": OWN, "split": name or (door.stem(path.resolve()) if path else FRAME)}
-    said, meta = {"root": root, "sources": answers.sources_of(path)}, msgspec.to_builtins(types)
-    read = partial(_corpus, values, (types, declared, meta), (pages, texts), key, said)
+    said = {"root": root, "sources": answers.sources_of(path)}
+    common = {"types": msgspec.to_builtins(types.fields)}
+    read = partial(_corpus, values, (types, declared, common), (pages, texts), key, said)
     for number in numbers.unique(maintain_order=True):
         # What is odd in the whole is counted once.
         yield partial(read, number, Counter() if number else flaws)
@@ -117,7 +118,8 @@ def _corpus(
     values: Stored, types: Any, found: Any, key: Row, said: Row, number: int, flaws: Counter[str]
 ) -> Corpus:
     """The documents of a batch; `types` of all, declared and as JSON, files `found` for them."""
-    (types, declared, meta), (pages, texts), root = types, found, said["root"]
+    (types, declared, common), (pages, texts), root = types, found, said["root"]
+    plain = json.dumps(common, ensure_ascii=False)
 
     def document(row: Row) -> Row:
         of_row = [row["image"]] if row.get("image") else (pages or {}).get(row["doc_id"], [])
@@ -134,8 +136,8 @@ def _corpus(
         if text_files := () if row.get("context") else texts.get(row["doc_id"], ()):
             found = (files.read_text(root / name, encodings=_ENCODINGS) for name in text_files)
             row["context"] = files.storable("\n".join(found))
-        said = {"types": meta["fields"]} | ({"pages": of_row} if of_row[1:] else {})
-        return row | {"meta": files.storable(json.dumps(said, ensure_ascii=False))}
+        meta = json.dumps(common | {"pages": of_row}, ensure_ascii=False) if of_row[1:] else plain
+        return row | {"meta": files.storable(meta)}
 
     rows = values.rows(number, values.lists)
     records = answers.table(_records(rows, types, declared, flaws), key | {"role": "gold"})
@@ -161,8 +163,7 @@ def _records(
     kind = pl.coalesce("kind", by_text(values["path"], lambda p: TYPES.get(types.of(p).type)))
     meta = by_text(values["path"], declared.rule)
     is_page = pl.col("path").is_null()
-    fields = values.filter(~is_page)
-    fields = fields.with_columns(pl.col("value").fill_null(""), meta=meta, kind=kind)
+    fields = values.filter(~is_page).with_columns(kind, pl.col("value").fill_null(""), meta=meta)
     scored = values.filter(is_page, pl.col("value").is_not_null())
     whole = pl.concat([scored, values.select("doc_id", status=pl.lit("unscored"))], how="diagonal")
     whole = whole.unique("doc_id", keep="first", maintain_order=True)

@@ -4,15 +4,15 @@ Layout: ``key/<id>.json`` (company, date, address, total), ``box/<id>.csv`` (a l
 the four corners of its box a row) and ``img/<id>.jpg`` where the image is at hand.
 """
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 
 from rapidfuzz import fuzz
 
 from formlab import files
-from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of, image_columns
+from formlab.benchmarks.corpus import Part, Row, SplitReader, around, counts_of, image_columns
 from formlab.tables import BOX
 
 KEYS = ("company", "date", "address", "total")
@@ -20,6 +20,7 @@ KEYS = ("company", "date", "address", "total")
 LINES_PER_KEY = 6
 # Below this similarity (0 to 100) the lines do not hold the value.
 SAME = 85.0
+SIDES = itemgetter(*BOX)
 
 
 def reader(split: str, root: Path) -> SplitReader:
@@ -70,20 +71,15 @@ def _lines(file: Path, flaws: Counter[str]) -> list[Row]:
         return []
     lines: list[Row] = []
     for number, line in enumerate(files.read_text(file).split("\n"), start=1):
-        if not line.strip():
+        if not (written := line.rstrip("\r")).strip():
             continue
-        row: Row = {"kind": "line", "path": f"/lines/{len(lines)}", "value": line.rstrip("\r")}
         # The text may hold commas; the eight numbers before it may not.
-        *corners, text = line.rstrip("\r").split(",", 8)
-        try:
-            numbers = list(map(float, corners))
-            x, y = numbers[::2], numbers[1::2]
-            if len(corners) != 8 or not all(map(math.isfinite, numbers)):
-                raise ValueError
-            row |= {"value": text, "x0": min(x), "y0": min(y), "x1": max(x), "y1": max(y)}
-        except ValueError:
-            flaws["box lines malformed"] += 1
-        lines.append(row | {"origin": f"{file.name}:{number}"})
+        *corners, text = written.split(",", 8)
+        box = around(corners) if len(corners) == 8 else None
+        flaws["box lines malformed"] += box is None
+        row: Row = {"kind": "line", "path": f"/lines/{len(lines)}"}
+        row |= {"value": text if box else written, "origin": f"{file.name}:{number}"}
+        lines.append(row | dict(zip(BOX, box or (), strict=False)))
     return lines
 
 
@@ -106,14 +102,8 @@ def _find(value: str, lines: list[Row]) -> tuple[float, ...]:
             if len(joined) > 2 * len(target) + 8:
                 break
             if (score := fuzz.ratio(target, joined, score_cutoff=best)) > best:
-                best, found = score, around(lines[start:end])
+                best, found = score, around(list(map(SIDES, lines[start:end])))
     return found
-
-
-def around(rows: Iterable[Row]) -> tuple[float, ...]:
-    """The box around the boxes of rows."""
-    x0, y0, x1, y1 = zip(*([row[side] for side in BOX] for row in rows), strict=True)
-    return min(x0), min(y0), max(x1), max(y1)
 
 
 def box_in(line: Row, start: int, end: int, length: int = 0) -> tuple[float, ...]:

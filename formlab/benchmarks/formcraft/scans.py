@@ -27,9 +27,9 @@ from typing import NamedTuple
 
 from formlab import tables, text, trees
 from formlab.benchmarks import funsd
-from formlab.benchmarks.corpus import Row
+from formlab.benchmarks.corpus import Row, around
 from formlab.benchmarks.formcraft import RuleRelation, number_in, same, with_relations
-from formlab.benchmarks.sroie import around, box_in, receipt
+from formlab.benchmarks.sroie import SIDES, box_in, receipt
 from formlab.text.markup import in_rows
 from formlab.trees import Node
 
@@ -183,7 +183,7 @@ def of_receipt(root: Path, file: Path, flaws: Counter[str]) -> Row:
     keys, texts = receipt(file, root, flaws)
     # What is longer is no line of a receipt, and patterns take long for it.
     boxed = [row for row in texts if "x0" in row and len(row["value"]) <= 200]
-    boxes = [[row[side] for side in tables.BOX] for row in boxed]
+    boxes = list(map(SIDES, boxed))
     lines = [_line([boxed[place] for place in row]) for row in in_rows(boxes)]
     parts = _parts(lines, flaws)
     groups = {name: _group(name, part) for name, part in parts.items()}
@@ -220,11 +220,11 @@ def _line(pieces: list[Row]) -> _Line:
     elif closed and len(numbers) == 2 and _PATTERNS["rate"].search(written):
         role = "taxed"
     amount = numbers[-1] if closed else None
-    return _Line(written, label, role, around(pieces), numbers, amount, pieces)
+    return _Line(written, label, role, around(list(map(SIDES, pieces))), numbers, amount, pieces)
 
 
 def _group(label: str, lines: list[_Line]) -> Row:
-    box = around([piece for line in lines for piece in line.pieces])
+    box = around([line.box for line in lines])
     return {"label": label, "fields": [], "groups": [], "box": box}
 
 
@@ -286,7 +286,7 @@ def _quantity(line: _Line, *, columns: bool) -> list[Row]:
             ]
     counts = [piece for piece in line.pieces if re.fullmatch(r"\d{1,3}", piece["value"].strip())]
     if columns and len(counts) == 1 and len(line.numbers) > 1:
-        count = field_of("quantity", counts[0]["value"].strip(), around(counts), "number")
+        count = field_of("quantity", counts[0]["value"].strip(), SIDES(counts[0]), "number")
         return [count, line.numbers[0] | {"label": "unit price"}]
     return []
 
@@ -351,7 +351,7 @@ def _dates(
         value = key.get("value") or ""
         if key["kind"] not in ("company", "date", "address") or not value.strip():
             continue
-        box = [key[side] for side in tables.BOX] if "x0" in key else None
+        box = SIDES(key) if "x0" in key else None
         field = field_of(key["kind"], value, box)
         line = next((line for line in lines if box and _covers(line.box, box)), None)
         homes.get(id(line), rest).append(field)

@@ -12,7 +12,8 @@ from pathlib import Path
 from rapidfuzz import fuzz
 
 from formlab import files
-from formlab.benchmarks.corpus import Part, Row, SplitReader, around, counts_of, image_columns
+from formlab.benchmarks import corpus
+from formlab.benchmarks.corpus import Part, Row, SplitReader, counts_of, image_columns
 from formlab.tables import BOX
 
 KEYS = ("company", "date", "address", "total")
@@ -70,16 +71,18 @@ def _lines(file: Path, flaws: Counter[str]) -> list[Row]:
         flaws["box files missing"] += 1
         return []
     lines: list[Row] = []
-    for number, line in enumerate(files.read_text(file).split("\n"), start=1):
+    for place, line in enumerate(files.read_text(file).split("\n"), start=1):
         if not (written := line.rstrip("\r")).strip():
             continue
+        row: Row = {"kind": "line", "path": f"/lines/{len(lines)}", "value": written}
         # The text may hold commas; the eight numbers before it may not.
         *corners, text = written.split(",", 8)
-        box = around(corners) if len(corners) == 8 else None
-        flaws["box lines malformed"] += box is None
-        row: Row = {"kind": "line", "path": f"/lines/{len(lines)}"}
-        row |= {"value": text if box else written, "origin": f"{file.name}:{number}"}
-        lines.append(row | dict(zip(BOX, box or (), strict=False)))
+        sides = list(map(corpus.number, corners))
+        if len(sides) == 8 and None not in sides:
+            x, y = sides[::2], sides[1::2]
+            row |= {"value": text, "x0": min(x), "y0": min(y), "x1": max(x), "y1": max(y)}
+        flaws["box lines malformed"] += "x0" not in row
+        lines.append(row | {"origin": f"{file.name}:{place}"})
     return lines
 
 
@@ -102,7 +105,7 @@ def _find(value: str, lines: list[Row]) -> tuple[float, ...]:
             if len(joined) > 2 * len(target) + 8:
                 break
             if (score := fuzz.ratio(target, joined, score_cutoff=best)) > best:
-                best, found = score, around(list(map(SIDES, lines[start:end])))
+                best, found = score, corpus.around(list(map(SIDES, lines[start:end])))
     return found
 
 

@@ -50,6 +50,7 @@ def receipt(file: Path, root: Path, flaws: Counter[str]) -> tuple[list[Row], lis
     """The records of one receipt: its keys, from `file`, and its lines."""
     lines = _lines(root / "box" / f"{file.stem}.csv", flaws)
     boxed = [line for line in lines if "x0" in line]
+    texts = [line["value"].casefold().strip() for line in boxed]
     # Numbers as they are written: the total is 9.00, not 9.0.
     keys = files.read_json(file, dict[str, str | None], as_written=True)
     rows = []
@@ -57,10 +58,11 @@ def receipt(file: Path, root: Path, flaws: Counter[str]) -> tuple[list[Row], lis
         row: Row = {"path": f"/{name}", "kind": name, "origin": f"{file.name}#/{name}"}
         # Not annotated is not the same as annotated as empty: nothing can be scored here.
         row |= {"status": "unscored"} if (value := keys.get(name)) is None else {"value": value}
-        box, is_blank = _find(value or "", boxed), not (value or "").strip()
+        target = (value or "").casefold().strip()
+        box = _find(target, boxed, texts)
         flaws[f"keys absent: {name}"] += value is None
-        flaws[f"keys empty: {name}"] += is_blank and value is not None
-        flaws["key values not found in the lines"] += not (is_blank or box)
+        flaws[f"keys empty: {name}"] += not (target or value is None)
+        flaws["key values not found in the lines"] += bool(target) and not box
         rows.append(row | dict(zip(BOX, box, strict=False)))
     return rows, lines
 
@@ -86,12 +88,10 @@ def _lines(file: Path, flaws: Counter[str]) -> list[Row]:
     return lines
 
 
-def _find(value: str, lines: list[Row]) -> tuple[float, ...]:
-    """The box of the text lines that hold `value`; empty if there are none."""
-    target = value.casefold().strip()
-    texts = [line["value"].casefold().strip() for line in lines] if target else []
+def _find(target: str, lines: list[Row], texts: list[str]) -> tuple[float, ...]:
+    """The box of the lines whose `texts` hold what is looked for; empty if there are none."""
     best, found = SAME, ()
-    for start, text in enumerate(texts):
+    for start, text in enumerate(texts if target else ()):
         is_longer = len(text) >= len(target)
         alignment = is_longer and fuzz.partial_ratio_alignment(target, text, score_cutoff=best)
         if alignment and alignment.score > best:

@@ -91,8 +91,7 @@ def _pages(root: Path) -> list[Path]:
     """The files of pages in the order of their numbers."""
     for name in _TABLE["folders"]:
         found = (files.folder(root, remedy=_REMEDY) / name).glob("gold_*")
-        named = ((_NAME.fullmatch(file.name), file) for file in found)
-        pages = sorted((int(match[1]), file) for match, file in named if match)
+        pages = sorted((int(m[1]), file) for file in found if (m := _NAME.fullmatch(file.name)))
         for (number, first), (other, second) in pairwise(pages):
             if number == other:
                 what = f"two golds of page {number}: {first.name} and {second.name}"

@@ -46,11 +46,10 @@ def gold_pages(filing: Path) -> tuple[list[str], list[int], dict[str, int]]:
     date or duration and ``<reportingentity>`` where it names the issuer. What is hidden, has no
     figure or spans blocks keeps its text and loses its tag; the counts are of these and of facts.
     """
-    data = files.read_bytes(filing)
     parser = etree.XMLParser(recover=True, huge_tree=True, resolve_entities=False, no_network=True)
     notes = Counter[str]()
     try:
-        root = etree.fromstring(data, parser)
+        root = etree.fromstring(files.read_bytes(filing), parser)
         body = None if root is None else next((n for n in root.iter() if _name(n) == "body"), None)
         if body is None or not any(map(_is_tag, body.iter())):
             what = "no inline XBRL in this file"
@@ -114,11 +113,10 @@ def _drawn(page: Page, html: str, image: Path) -> bool:
         page.set_content(html)
         with files.atomic(image) as temporary:
             page.screenshot(path=temporary, type="png", full_page=True)
-        # None for a fact that is not shown.
-        boxes: list[list[float] | None] = page.evaluate(BOXES, ", ".join(FACTS))
+        # Null for a fact that is not shown.
+        files.write_json(image.with_suffix(".json"), page.evaluate(BOXES, ", ".join(FACTS)))
     except Error:
         return False
-    files.write_json(image.with_suffix(".json"), boxes)
     return True
 
 

@@ -62,10 +62,8 @@ def reader(split: str, root: Path) -> SplitReader:
         rows = [*fields, *item_rows(form, {row["path"] for row in fields}, flaws)]
         pages = _pages(images, form, file.stem)
         shown, *_ = [image_columns(root, page, flaws) for page in pages or [None]]
-        asked = [
-            {"id": item["id"], "question": item["question"], "options": item.get("options", [])}
-            for item in form.get("vqa", ())
-        ]
+        shared = {"id": None, "question": None, "options": []}
+        asked = [{k: item.get(k, v) for k, v in shared.items()} for item in form.get("vqa", ())]
         meta: Row = {"pages": [page.relative_to(root).as_posix() for page in pages]}
         meta |= {"questions": asked} if asked else {}
         document = {"doc_id": file.stem, "template": form.get("template")}
@@ -87,8 +85,8 @@ def _splits(root: Path) -> dict[str, tuple[list[Path], Path, Callable[..., Row]]
         ("train", root / "key", root / "img", partial(scans.of_receipt, root)),
         ("test", root / "forms", root / "images", read_form),
     ]
-    for folder in sorted(root.glob("*/forms")):
-        places.append((folder.parent.name, folder, folder.parent / "images", read_form))
+    homes = [folder.parent for folder in sorted(root.glob("*/forms"))]
+    places += [(home.name, home / "forms", home / "images", read_form) for home in homes]
     return {
         split: (sorted(folder.glob("*.json")), images, form_of)
         for split, folder, images, form_of in places
@@ -199,8 +197,8 @@ class RuleRelation(NamedTuple):
         values = {name: source["value"] for name, source in self.sources.items()}
         if self.formula is None:
             return all(same(value, self.dependent["value"]) for value in values.values())
-        numbers = {name: number_in(value) for name, value in values.items()}
-        numbers = {name: number for name, number in numbers.items() if number is not None}
+        found = ((name, number_in(value)) for name, value in values.items())
+        numbers = {name: number for name, number in found if number is not None}
         try:
             return is_written_as(value_of(self.formula, numbers), self.dependent["value"])
         except NoFormulaError:
@@ -264,6 +262,4 @@ def with_relations(form: Row, proposed: Iterable[RuleRelation], flaws: Counter[s
 
 
 def __getattr__(name: str) -> Any:
-    if name in vars(forms):
-        return vars(forms)[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(forms, name)

@@ -274,18 +274,16 @@ def label_of(path: str) -> str:
     return unescape(re.sub(r"#\d+\Z", "", path.rpartition("/")[2]))
 
 
-def walk(form: Row) -> Iterator[tuple[str, Row, bool]]:
+def walk(
+    form: Row, parent: str = "", paths: Paths | None = None
+) -> Iterator[tuple[str, Row, bool]]:
     """The path of each field and group, what it is, and whether it is a group, in their order."""
-    paths = Paths()
-
-    def below(holder: Row, parent: str) -> Iterator[tuple[str, Row, bool]]:
-        for kind in ("fields", "groups"):
-            for node in holder.get(kind, ()):
-                path, is_group = paths.of(parent, node.get("label", "")), kind == "groups"
-                yield path, node, is_group
-                yield from below(node, path) if is_group else ()
-
-    return below(form, "")
+    paths = paths or Paths()
+    for kind in ("fields", "groups"):
+        for node in form.get(kind, ()):
+            path, is_group = paths.of(parent, node.get("label", "")), kind == "groups"
+            yield path, node, is_group
+            yield from walk(node, path, paths) if is_group else ()
 
 
 def field_rows(form: Row, flaws: Counter[str]) -> Iterator[Row]:
@@ -357,9 +355,8 @@ def answer_rows(task: str, found: Any) -> Iterator[Row]:
         if isinstance(answer, dict):
             fields = answer.get("fields")
             if isinstance(fields, list):
-                fields = {
-                    as_text(f.get("path")): f.get("value") for f in fields if isinstance(f, dict)
-                }
+                objects = [field for field in fields if isinstance(field, dict)]
+                fields = {as_text(field.get("path")): field.get("value") for field in objects}
             named = fields.items() if isinstance(fields, dict) else ()
             values = {path: as_text(value) for path, value in named if value is not None}
             meta = {"reason": as_text(answer.get("reason")), "values": values}

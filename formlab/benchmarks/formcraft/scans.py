@@ -232,9 +232,8 @@ def _parts(lines: list[_Line], flaws: Counter[str]) -> dict[str, list[_Line]]:
     """The rows of header, items, totals and footer, as far as the rules tell them apart."""
     amounts = [n for n, line in enumerate(lines) if line.amount and line.role != "taxed"]
     # The items are above the first of the totals.
-    rows = [
-        n for n in amounts if lines[n].role in _OF_TOTALS or "total" in lines[n].label.casefold()
-    ]
+    named = [n for n in amounts if "total" in lines[n].label.casefold()]
+    rows = [n for n in amounts if n in named or lines[n].role in _OF_TOTALS]
     # Headings below a total are those of a table of taxes.
     total = next((n for n in rows if lines[n].role == "total"), len(lines))
     heading = next((n for n in range(total) if lines[n].role == "headings"), None)
@@ -279,11 +278,9 @@ def _items(lines: list[_Line], page: list[_Line], items: list[Row]) -> list[Row]
 def _quantity(line: _Line, *, columns: bool) -> list[Row]:
     for piece in line.pieces:
         if match := _PATTERNS["times"].search(piece["value"]):
-            count = field_of("quantity", match[1], box_in(piece, *match.span(1)), "number")
-            return [
-                count,
-                field_of("unit price", match[2], box_in(piece, *match.span(2)), "money"),
-            ]
+            boxes = box_in(piece, *match.span(1)), box_in(piece, *match.span(2))
+            price = field_of("unit price", match[2], boxes[1], "money")
+            return [field_of("quantity", match[1], boxes[0], "number"), price]
     counts = [piece for piece in line.pieces if re.fullmatch(r"\d{1,3}", piece["value"].strip())]
     if columns and len(counts) == 1 and len(line.numbers) > 1:
         count = field_of("quantity", counts[0]["value"].strip(), SIDES(counts[0]), "number")
@@ -302,9 +299,8 @@ def _times(items: list[Row]) -> Iterator[RuleRelation]:
 
 def _totals(lines: list[_Line], amounts: list[Row]) -> Iterator[RuleRelation]:
     """Sums of items, totals from other totals, change and payment."""
-    rows = [
-        line for line in lines if line.role != "none" and line.amount and len(line.numbers) == 1
-    ]
+    single = [line for line in lines if line.amount and len(line.numbers) == 1]
+    rows = [line for line in single if line.role != "none"]
     totals = [row.amount for row in rows if row.role == "total"]
     if amounts and totals:
         sources = {f"i{n}": amount for n, amount in enumerate(amounts, start=1)}

@@ -157,7 +157,7 @@ def reader(split: str, root: Path) -> SplitReader:
         what, remedy = f"{base} has no {part} documents of its own", "a few-shot split"
         raise DataMissing(what, where=home, remedy=remedy)
     names = set(_documents(home, listed, part))
-    schema, domain = Schema.read(home)
+    (schema, domain), pdfs = Schema.read(home), home / "main" / "pdfs"
     flaws, meta = Counter[str](), decode(base)
     shared = {"template": meta.pop("template", None), "domain": domain}
     meta |= {"part": part} if part != PARTS[0] else {}
@@ -188,7 +188,11 @@ def reader(split: str, root: Path) -> SplitReader:
         else:
             rows = annotated
             flaws["labels left blank"] += sum(row["value"] is None for row in rows)
-        document = {"doc_id": key} | shared | _pdf(home, root, key, flaws) | counts_of(rows)
+        document = {"doc_id": key} | shared | counts_of(rows)
+        # A name that leaves the folder is not followed.
+        is_there = files.is_file(pdf := pdfs / key) and pdf.resolve().is_relative_to(pdfs.resolve())
+        flaws["PDFs missing"] += not is_there
+        document |= {"image": pdf.relative_to(root).as_posix()} if is_there else {}
         document |= {"width": round(size[0]), "height": round(size[1])} if size else {}
         yield document, [{"subtype": schema.type_of(row["kind"])} | row for row in rows]
 
@@ -221,11 +225,3 @@ def _documents(home: Path, file: Path | None, part: str = PARTS[0]) -> list[str]
     listed = files.read_json(file, dict[str, Any], remedy="the split as it is published")
     names = files.convert(listed.get(part), list[str], where=f"{file}#/{part}")
     return list(dict.fromkeys(names))
-
-
-def _pdf(home: Path, root: Path, key: str, flaws: Counter[str]) -> Row:
-    file = (folder := home / "main" / "pdfs") / key
-    # A name that leaves the folder is not followed.
-    is_there = files.is_file(file) and file.resolve().is_relative_to(folder.resolve())
-    flaws["PDFs missing"] += not is_there
-    return {"image": file.relative_to(root).as_posix()} if is_there else {}

@@ -3,22 +3,16 @@
 The pages are written in the layout of `fincriticaled`, which reads them.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lxml import etree
 
 from formlab import browser, files
 from formlab.benchmarks.fincriticaled import FACTS
 from formlab.errors import DataBroken
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 DPI = 300
 # US letter in inches; a page that is longer is drawn in full.
@@ -95,29 +89,24 @@ def write_pages(
     undrawn, size = 0, (round(_WIDE * dpi), round(_HIGH * dpi))
     style = f"<head><style>{_STYLE % (dpi / 96)}</style></head>"
     with browser.page(size=size, allow=("data:",), scripts=False) as visit:
+        from playwright.sync_api import Error
+
         for number in chosen:
             text, image = f"<body>{texts[number]}</body>", out / "images" / f"{number}.png"
             files.write_text(out / f"gold_{number}.txt", f"<html>{text}</html>\n")
             meta = {"document_type": "financial statement", "filing": filing.name}
             files.write_json(out / f"meta_{number}.json", meta)
-            undrawn += not _drawn(visit.page, f"<html>{style}{text}</html>", image)
+            try:
+                visit.page.set_content(f"<html>{style}{text}</html>")
+                with files.atomic(image) as temporary:
+                    visit.page.screenshot(path=temporary, type="png", full_page=True)
+                # Null for a fact that is not shown.
+                boxes = visit.page.evaluate(BOXES, ", ".join(FACTS))
+                files.write_json(image.with_suffix(".json"), boxes)
+            except Error:
+                undrawn += 1
     notes |= {"pages": len(chosen), "facts": sum(counts[number] for number in chosen)}
     return notes | {"pages not drawn": undrawn, "requests blocked": len(set(visit.requests))}
-
-
-def _drawn(page: Page, html: str, image: Path) -> bool:
-    """Draw a page, with the boxes of its facts beside it; false if the browser cannot."""
-    from playwright.sync_api import Error
-
-    try:
-        page.set_content(html)
-        with files.atomic(image) as temporary:
-            page.screenshot(path=temporary, type="png", full_page=True)
-        # Null for a fact that is not shown.
-        files.write_json(image.with_suffix(".json"), page.evaluate(BOXES, ", ".join(FACTS)))
-    except Error:
-        return False
-    return True
 
 
 def _name(node: etree._Element) -> str:

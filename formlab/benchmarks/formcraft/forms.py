@@ -46,10 +46,8 @@ DEEPEST = 40
 VQA, CONSISTENCY = "/vqa", "/consistency"
 ITEMS = {"vqa": VQA, "consistency": CONSISTENCY}
 # The attributes of a form, a field, a group, a question and a check, and how each is read.
-ATTRIBUTES: dict[str, dict[str, str]] = {
-    kind: names | (_TABLE["attributes"]["relation"] if kind in ITEMS else {})
-    for kind, names in _TABLE["attributes"].items()
-}
+ATTRIBUTES: dict[str, dict[str, str]] = _TABLE["attributes"]
+ATTRIBUTES |= {task: ATTRIBUTES[task] | ATTRIBUTES["relation"] for task in ITEMS}
 _REQUIRED, _KEYS = _TABLE["required"], _TABLE["keys"]
 _OF_FORM = frozenset({"fields", "groups", *ITEMS})
 # What a model may call its answer to an item.

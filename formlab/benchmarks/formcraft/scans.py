@@ -120,10 +120,8 @@ def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelatio
         once = once and all(labels[_name(row["value"])] == 1 for row in asked)
         if not (once and len(asked) == 2 and field["box"] and field["value"]):
             continue
-        beside, over = (
-            [row["value"] for row in asked if _share(row["box"], field["box"], axis) > 0]
-            for axis in (1, 0)
-        )
+        beside = [row["value"] for row in asked if _share(row["box"], field["box"], 1) > 0]
+        over = [row["value"] for row in asked if _share(row["box"], field["box"], 0) > 0]
         if len(beside) == len(over) == 1 and all(map(has_letters, beside + over)):
             yield RuleRelation("cell", field, {}, words={"row": beside[0], "column": over[0]})
 
@@ -259,11 +257,10 @@ def _items(lines: list[_Line], page: list[_Line], items: list[Row]) -> list[Row]
     before: list[str] = []
     for line, has_name in zip(lines, named, strict=True):
         if line.amount is None:
-            if _PATTERNS["counted"].search(line.text.casefold()):
-                continue
-            if after and items:
+            is_count = _PATTERNS["counted"].search(line.text.casefold())
+            if after and items and not is_count:
                 items[-1]["label"] = f"{items[-1]['label']} {line.text}".strip()
-            elif not after:
+            elif not (after or is_count):
                 before.append(line.text)
             continue
         fields = [*_quantity(line, columns=columns), line.amount]

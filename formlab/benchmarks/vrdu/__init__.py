@@ -211,9 +211,8 @@ def _places(root: Path) -> dict[str, tuple[Path, Path | None]]:
     if not homes:
         remedy = "a folder with main/ and few_shot-splits/, as VRDU is published"
         raise DataMissing("no VRDU data set", where=root, remedy=remedy)
-    listed = {
-        f.stem: (home, f) for home in homes for f in sorted(home.glob("few_shot-splits/*.json"))
-    }
+    published = [(h, file) for h in homes for file in sorted(h.glob("few_shot-splits/*.json"))]
+    listed: dict[str, tuple[Path, Path | None]] = {f.stem: (home, f) for home, f in published}
     filled = [home for home in homes if any(home.glob("main/pdfs/*.pdf"))]
     return listed | {f"{Schema.read(home)[1]}-pdfs": (home, None) for home in filled}
 

@@ -39,7 +39,7 @@ def batches(
 ) -> tuple[Corpus, Predictions]:
     """Gold, `first` and the `others`, and predictions in parts; the last may be of strangers.
 
-    Of several the gold is written where the evaluation in `folder` has it. `results` are those of a
+    Of several they are written where the evaluation in `folder` has them. `results` are those of a
     function for jobs, in their order; `given` waits for those of `stored`, if a process has begun.
     """
     if is_one := len(first) == 1:
@@ -124,7 +124,7 @@ def _beside(
         each = itertools.starmap(found, parts())
     else:
         each = answers.in_parts(*found, (part for part, _ in parts()), places, strangers=count)
-    written = results("answers", partial(_write, folder / "batches", count), enumerate(each))
+    written = results("answers", partial(_write, folder / "predictions", count), enumerate(each))
     scans, last = [scan for scan, _ in written if scan], written[-1][1]
     notes = dict(sum((Counter(part.notes) for _, part in written), Counter()))
     notes |= found.notes if isinstance(found, Predictions) else {}

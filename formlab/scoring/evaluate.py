@@ -174,7 +174,7 @@ def _scored(
         raise batches.unmatched(corpus, predictions, strange, names)
     jobs = [job for job, whole in zip(jobs, wholes, strict=True) if whole]
     for number in [number for number, whole in enumerate(wholes) if how.out and not whole]:
-        for file in how.out.glob(f"corpus/*/{number:05}.parquet"):
+        for file in how.out.glob(f"*/*/{number:05}.parquet"):
             file.unlink()
     score = partial(score_batch, whole=Whole.together(filter(None, wholes)), how=how)
     scored = _results(run, "scoring", score, jobs)
@@ -231,9 +231,9 @@ def score_batch(batch: Batch, whole: Whole, how: How) -> Evaluation:
     evaluation = score_documents(*_chosen(batch, how), whole, how)
     if how.out is None:
         return evaluation
-    # Gold of which every document is chosen stands there already.
-    kept = None if evaluation.corpus._scans else evaluation.corpus
-    dataclasses.replace(evaluation, corpus=kept).write_part(how.out, batch[0])
+    # Where every document is chosen, gold and predictions stand there already.
+    there = {n: None for n in evaluation.MEMBERS if getattr(evaluation, n)._scans}
+    dataclasses.replace(evaluation, **there).write_part(how.out, batch[0])
     return evaluation.with_scans([], corpus=None, predictions=None)
 
 
@@ -269,10 +269,9 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
             all_scores = all_scores.with_columns(pl.col("settings").struct.with_fields(**field))
     settings = {"system": predictions.settings, "threshold": THRESHOLD, "reader": how.reader}
     settings |= {"readings": list(others(how.reader)), "documents": how.documents}
-    kept = dataclasses.replace(predictions, records=pl.concat([known, strange]))
     facts = {"benchmark": benchmark.name, "split": corpus.split, "system": system, "mode": how.mode}
     facts |= {"root": corpus.root, "settings": settings, "notes": dict(notes)}
-    facts |= {"cases": numbered(all_cases), "corpus": corpus, "predictions": kept}
+    facts |= {"cases": numbered(all_cases), "corpus": corpus, "predictions": predictions}
     # Most rows are scores, which only `score_table` makes: one is checked.
     evaluation = Evaluation(corpus.documents, scores=all_scores.head(1), **facts).check()
     return dataclasses.replace(evaluation, scores=all_scores)

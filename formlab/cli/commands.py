@@ -175,9 +175,11 @@ def _logs(logs: tuple[Any, ...], benchmark: str | None, **given: Any) -> Rows:
     out, passed = given["out"], {k: given[k] for k in ("columns", "types", "root", "split", "name")}
     passed |= {"documents": "all" if given["documents"] == "all" else "asked"}
     paths = [log.resolve() for log in logs]
-    # Several are read side by side, and the batches of one are scored so.
-    several, each = (given["workers"], 1)[:: 1 if len(paths) > 1 else -1]
-    passed |= {"workers": each, "out": out if len(logs) == 1 else None}
+    several = given["workers"] if paths[1:] else 1
+    # Processes are for several logs, or for the batches of one.
+    passed |= (
+        {"workers": 1, "out": None} if paths[1:] else {"workers": given["workers"], "out": out}
+    )
     opening = partial(open_logs, benchmark=benchmark, **passed)
     found = dict(formlab.workers.each(opening, paths, workers=several))
     for path, result in found.items():

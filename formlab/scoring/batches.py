@@ -54,11 +54,12 @@ def batches(
     elif not is_made and (is_one or (is_path and not columns and readers.reader_of(found, corpus))):
         # Some formats of answers are read beside all of the gold.
         found = readers.read_predictions(found, corpus, columns=columns)
+    elif not is_made:
+        # A process has stored them, if it was begun and not killed.
+        here = found, columns, folder / "batches" / "read"
+        kept, notes = (given and given()) or stored(*here, is_table=True)
+        found = kept, readers.Source(found if is_path else None, corpus, columns, notes)
     if not is_one:
-        if not isinstance(found, Predictions) and not callable(found):
-            # A process has stored them, if it was begun and not killed.
-            kept = (given and given()) or _stored(found, columns, folder / "batches" / "read")
-            found = kept[0], readers.Source(found if is_path else None, corpus, columns, kept[1])
         corpus, found = _beside(corpus, found, places, folder, results)
     elif callable(found):
         found = found(corpus, pl.lit(value=True))
@@ -90,15 +91,12 @@ def _joined(written: list[tuple[Any, Corpus]]) -> tuple[Corpus, pl.DataFrame]:
     return parts[0].with_scans(scans, **whole), documents
 
 
-def stored(table: Path, columns: Any, folder: Path) -> tuple[values.Stored, Counter[str]] | None:
-    """The values of a table in files of `folder`, and what is odd in it; null if it is none."""
-    is_table = columns or readers.reader_of(table) is None
-    return _stored(table, columns, folder) if is_table else None
-
-
-def _stored(table: Any, columns: Any, folder: Path) -> tuple[values.Stored, Counter[str]]:
+def stored(table: Any, columns: Any, folder: Path, *, is_table: bool = False) -> Any:
+    """The values of a table in files of `folder`, and notes of what is odd; null of a log."""
     notes = Counter[str]()
-    return values.Stored(values.pieces(table, columns, notes), folder), notes
+    if is_table or columns or readers.reader_of(table) is None:
+        return values.Stored(values.pieces(table, columns, notes), folder), notes
+    return None
 
 
 def _beside(

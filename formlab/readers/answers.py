@@ -123,7 +123,7 @@ def _of_part(
     rows = _records(with_paths(rows, moved), part, usual, notes)
     key = {"benchmark": part.benchmark, "split": part.split, "system": said["system"]}
     records, none = table(rows, key | {"role": "prediction"}), tables.table("responses", [], **key)
-    return Predictions(records, none, **said, notes=counted(notes)).check()
+    return Predictions(records, none, **said, notes=counted(notes))
 
 
 def sources_of(path: Path | None) -> dict[str, str]:
@@ -170,10 +170,12 @@ def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
 def with_tasks(given: pl.DataFrame, corpus: Corpus, usual: str) -> pl.DataFrame:
     """The answers with the task of the gold's value at their path, else of its first step."""
     gold = corpus.records.select("doc_id", "path", gold_task="task", gold_kind="kind")
-    gold = gold.filter(_HAS_PATH).unique(["doc_id", "path"])
+    gold = gold.filter(_HAS_PATH)
+    tasks, paths = (pl.lit(part.unique()).implode() for part in (gold["gold_task"], given["path"]))
+    gold = gold.filter(pl.col("path").is_in(paths)).unique(["doc_id", "path"])
     given = given.join(gold, on=["doc_id", "path"], how="left", maintain_order="left")
     step = pl.col("path").str.extract("^/(vqa|consistency)/")
-    step = pl.when(step.is_in(gold["gold_task"].unique().implode())).then(step)
+    step = pl.when(step.is_in(tasks)).then(step)
     page, read = pl.when(~_HAS_PATH), pl.when(pl.col("gold_task") == "layout")
     task = pl.coalesce("task", "gold_task", step, page.then(pl.lit("text")), pl.lit(usual))
     kind = pl.coalesce(page.then(pl.lit("page")), "kind", read.then("gold_kind"))
@@ -182,10 +184,17 @@ def with_tasks(given: pl.DataFrame, corpus: Corpus, usual: str) -> pl.DataFrame:
 
 def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers with the items of a list as one value where the gold has one, with choices."""
-    choices = corpus.records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
-    field = pl.col("path").str.replace(r"/\d+$", "")
-    field = pl.when(field.is_in(choices.implode()), _HAS_VALUE).then(field)
-    is_option = field.is_not_null() & pl.struct("doc_id", field).is_duplicated()
+    records = corpus.records.select("kind", "path")
+    choices = {*records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"]}
+
+    def listed(path: str) -> str | None:
+        return field if (field := re.sub(r"/\d+\Z", "", path)) in choices else None
+
+    field = pl.when(_HAS_VALUE).then(values.by_text(given["path"], listed))
+    again = pl.struct("doc_id", field).is_duplicated()
+    if not given.filter(field.is_not_null()).select(again.any()).item():
+        return given
+    is_option = field.is_not_null() & again
     lists = given.filter(is_option).group_by("doc_id", path=field, maintain_order=True)
     lists = lists.agg("value", pl.exclude("doc_id", "path", "value").first())
     texts = pl.Series("value", [*map(door.as_text, lists["value"].to_list())], pl.String)

@@ -142,20 +142,25 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
                 raise DataBroken(str(error), where=f"{where}#{place[:80]}") from None
         if len(found) == count:
             found.append(base | said)
-    others = as_frame(tables.columns_of(found, {}), _DTYPES | {"/at": pl.UInt32})
-    values = pl.concat([plain, others], how="diagonal").sort("/at", maintain_order=True)
-    return values.drop("/at").with_columns(pl.col("path").replace("", None))
+    if found:
+        others = as_frame(tables.columns_of(found, {}), _DTYPES | {"/at": pl.UInt32})
+        plain = pl.concat([plain, others], how="diagonal").sort("/at", maintain_order=True)
+    return plain.drop("/at").with_columns(pl.col("path").replace("", None))
 
 
 def _plain(batch: Batch, names: Mapping[str, str]) -> tuple[pl.DataFrame, list[int]]:
     """The rows of plain texts alone as values, each with its place `at`; the places of others."""
     columns = {name: batch.column(names.get(name)) for name in ("doc_id", "path", "value")}
-    columns["value"] = [cell if type(cell) in _PLAIN else None for cell in columns["value"]]
+    if isinstance(columns["value"], list):
+        columns["value"] = [cell if type(cell) in _PLAIN else None for cell in columns["value"]]
     rows = as_frame(columns | {"origin": batch.origins}, {}).with_row_index("/at")
     path = by_text(rows["path"], lambda path: pointer(path) or "")
-    rows = rows.with_columns(by_text(rows["doc_id"], str.strip), path).drop_nulls("path")
-    rows = rows.filter(pl.col("doc_id") != "", ~pl.col("value").str.contains(_MARKS.pattern))
-    return rows, sorted({*range(len(batch.origins))} - {*rows["/at"].to_list()})
+    rows = rows.with_columns(by_text(rows["doc_id"], str.strip), path)
+    is_read = (pl.col("doc_id") != "") & ~pl.col("value").str.contains(_MARKS.pattern)
+    is_plain = rows.select(
+        is_read.fill_null(value=False) & pl.col("path").is_not_null()
+    ).to_series()
+    return rows.filter(is_plain), (~is_plain).arg_true().to_list()
 
 
 def _stated(name: str, cell: Any, where: str) -> Any:

@@ -184,13 +184,10 @@ def with_tasks(given: pl.DataFrame, corpus: Corpus, usual: str) -> pl.DataFrame:
 
 def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers with the items of a list as one value where the gold has one, with choices."""
-    records = corpus.records.select("kind", "path")
-    choices = {*records.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"]}
-
-    def listed(path: str) -> str | None:
-        return field if (field := re.sub(r"/\d+\Z", "", path)) in choices else None
-
-    field = pl.when(_HAS_VALUE).then(values.by_text(given["path"], listed))
+    choices = corpus.records.select("kind", "path")
+    choices = choices.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
+    field = values.by_text(given["path"], lambda path: re.sub(r"/\d+\Z", "", path))
+    field = pl.when(field.is_in(choices.implode()), _HAS_VALUE).then(field)
     again = pl.struct("doc_id", field).is_duplicated()
     if not given.filter(field.is_not_null()).select(again.any()).item():
         return given

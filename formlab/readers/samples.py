@@ -287,4 +287,4 @@ def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
     for place, leaf, _ in values_of(value, path, {}):
         # A number of JSON as it was written, which a user's 9.0 in a workbook is not.
         is_number = isinstance(leaf, float) and leaf == leaf
-        yield place, repr(leaf) if is_number else as_text(leaf)
+        yield place, leaf if type(leaf) is str else repr(leaf) if is_number else as_text(leaf)

@@ -193,9 +193,8 @@ def _lines(member: Member, home: str) -> Iterator[Batch]:
             names = [*row_of(*some[0])][:_NARROW] if names is None else names
             members = ", ?".join(_MEMBER % pl.escape_regex(name) for name in names)
             texts = pl.Series([line for _, line in some])
-            begin, *cells = texts.str.extract_groups(
-                rf"^(\{{){members}\}}[ \r\n]*$"
-            ).struct.unnest()
+            plain = rf"^(\{{){members}\}}[ \r\n]*$"
+            begin, *cells = texts.str.extract_groups(plain).struct.unnest()
             odd = {n: row_of(*some[n]) for n in begin.is_null().arg_true()}
             table = dict(zip(names, cells, strict=True))
             yield Batch([f"{member.name}:{n}" for n, _ in some], table, odd, home=home)
@@ -302,10 +301,9 @@ def _tabled(rows: Iterator[tuple[str, Any]], home: str, notes: Counter[str]) -> 
                 what = f"{len(cells)} cells, and {width} in the header"
                 remedy = "name each column, and quote cells with a delimiter"
                 raise DataBroken(what, where=home + origin, remedy=remedy)
-            if len(cells) != width or width > len(columns):
+            if not len(cells) == width == len(columns):
                 notes["rows shorter than their header"] += len(cells) < width
-                named = zip_longest(names, cells, fillvalue="")
-                cells = [cell for name, cell in named if name]
+                cells = [cell for name, cell in zip_longest(names, cells, fillvalue="") if name]
             # One that is filled in all through may be a document of that name.
             if "" in cells:
                 row = dict(zip(columns, cells, strict=True))

@@ -156,11 +156,10 @@ def _plain(batch: Batch, names: Mapping[str, str]) -> tuple[pl.DataFrame, list[i
     rows = as_frame(columns | {"origin": batch.origins}, {}).with_row_index("/at")
     path = by_text(rows["path"], lambda path: pointer(path) or "")
     rows = rows.with_columns(by_text(rows["doc_id"], str.strip), path)
-    is_read = (pl.col("doc_id") != "") & ~pl.col("value").str.contains(_MARKS.pattern)
-    is_plain = rows.select(
-        is_read.fill_null(value=False) & pl.col("path").is_not_null()
-    ).to_series()
-    return rows.filter(is_plain), (~is_plain).arg_true().to_list()
+    # Comparison with a null is null, and so is no plain row.
+    is_plain = (pl.col("doc_id") != "") & ~pl.col("value").str.contains(_MARKS.pattern)
+    others = rows.select(~(is_plain & (pl.col("path") >= "")).fill_null(value=False)).to_series()
+    return rows.filter(~others), others.arg_true().to_list()
 
 
 def _stated(name: str, cell: Any, where: str) -> Any:

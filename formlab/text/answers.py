@@ -31,7 +31,8 @@ _CALL, _WITHIN, *_NAMED = (names.split() for names in MARKS["names"].values())
 # What members are called, and what stands around an answer and beside it.
 MEMBERS = {name: names.split() for name, names in MARKS["member"].items()}
 WRAPPERS = MARKS["wrapper"]["lists"].split()
-_WRAPPER, _REMARKS = re.compile(MARKS["wrapper"]["around"]), {*MARKS["wrapper"]["beside"].split()}
+_wraps = lru_cache(maxsize=2**16)(re.compile(MARKS["wrapper"]["around"]).fullmatch)
+_REMARKS = {*MARKS["wrapper"]["beside"].split()}
 _SAID = {name for kind in ("confidence", "page", "box", "beside") for name in MEMBERS[kind]}
 _STARTS, _BEGINS, _FENCE, _KEYED, _ESCAPED, _BEFORE, _PYTHON = (
     re.compile(form.replace("{start}", MARKS["json"]["start"])) for form in MARKS["json"].values()
@@ -261,12 +262,11 @@ def plain_name(name: str) -> str:
 def unwrapped(row: dict[str, Any], beside: Collection[str] = ()) -> dict[str, Any]:
     """A row without the one object, or text in JSON, that stands around all of its answer."""
     names = {name: plain_name(name) for name in row if name not in beside}
-    around = [name for name, plain in names.items() if _WRAPPER.fullmatch(plain)]
+    around = [name for name, plain in names.items() if _wraps(plain)]
     if len(around) != 1 or not _REMARKS.issuperset(names[n] for n in names if n not in around):
         return row
     inner = by_name(row[around[0]])
-    if isinstance(inner, list) and len(inner) == 1:
-        inner = inner[0]
+    inner = inner[0] if isinstance(inner, list) and len(inner) == 1 else inner
     if isinstance(inner, str) and is_json(inner):
         inner = {"/": inner}
     if not isinstance(inner, dict) or not inner:
@@ -287,7 +287,7 @@ def answer_in(text: str | None) -> Any:
     value = read(text).value if text and is_json(text) else None
     named = [(plain_name(n), said) for n, said in value.items()] if isinstance(value, dict) else []
     match [(name, said) for name, said in named if name not in _REMARKS]:
-        case [(name, str(answer))] if name == "value" or _WRAPPER.fullmatch(name):
+        case [(name, str(answer))] if name == "value" or _wraps(name):
             return answer
     return text
 

@@ -131,7 +131,7 @@ def _of_frame(frame: Any, place: str, home: str = "") -> Iterator[Batch]:
         # The shorter floats are read as they are written: 88.2, not 88.19999694824219.
         frame = frame.lazy().with_columns(pl.col(pl.Float32).cast(pl.String).cast(float))
         for part in frame.collect_batches(chunk_size=ROWS, maintain_order=True):
-            columns = part.to_dict(as_series=False)
+            columns = {of.name: of if of.dtype == pl.String else of.to_list() for of in part}
             yield Batch(list(islice(origins, part.height)), columns, home=home)
         return
     if type(frame).__module__.partition(".")[0] == "pandas":

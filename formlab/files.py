@@ -17,7 +17,6 @@ from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from functools import cache, lru_cache, partial
 from importlib import metadata
-from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, BinaryIO, TypeVar
@@ -42,9 +41,6 @@ _HOST = f"{zlib.crc32(platform.node().encode()):08x}"
 version = cache(partial(metadata.version, "formlab"))
 # To make one for a type takes as long as to read a line with it.
 _decoder = lru_cache(maxsize=64)(msgspec.json.Decoder)
-# The small file that was read last, as it stood, and its bytes: its hash is often asked for next.
-_LAST: dict[str, tuple[Any, bytes]] = {"file": (None, b"")}
-_state = attrgetter("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
 # False for names that no file can have, too.
 is_file = os.path.isfile
 
@@ -124,26 +120,21 @@ def _opened(path: str | Path) -> BinaryIO:
 def read_bytes(path: str | Path, count: int = -1) -> bytes:
     """The first `count` bytes of a file, else all of them, if these are at most `LARGEST`."""
     with _opened(path) as stream:
-        state = os.fstat(stream.fileno())
-        if count < 0 and state.st_size > LARGEST:
-            what = f"{state.st_size} bytes, at most {LARGEST} are read at once"
+        if count < 0 and (size := os.fstat(stream.fileno()).st_size) > LARGEST:
+            what = f"{size} bytes, at most {LARGEST} are read at once"
             raise DataBroken(what, where=path, remedy="cut it into smaller files")
-        data = stream.read(count)
-    if len(data) == state.st_size < 2**20:
-        _LAST["file"] = (path, _state(state)), data
-    return data
+        return stream.read(count)
 
 
 def sha256(path: str | Path) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal; what stands as it did is not read again."""
     # Of what is not there, opening it says why.
-    return _sha256(path, _state(os.stat(path if os.path.exists(path) else os.devnull)))
+    of = os.stat(path if os.path.exists(path) else os.devnull)
+    return _sha256(path, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns)
 
 
 @lru_cache(maxsize=2**14)
-def _sha256(path: str | Path, state: tuple[int, ...]) -> str:
-    if (last := _LAST["file"])[0] == (path, state):
-        return hashlib.sha256(last[1]).hexdigest()
+def _sha256(path: str | Path, *_: int) -> str:
     with _opened(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

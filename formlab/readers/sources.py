@@ -24,7 +24,6 @@ from formlab.text.answers import WRAPPERS, arguments, by_name, is_flat, is_json,
 
 FRAME = "frame"  # In place of a file's name.
 ROWS, _FILES = 50_000, 1_000  # Rows and files of a batch.
-_NARROW = 10  # Columns that one pattern takes out of lines of JSON sooner than a parser.
 # What a column of documents may be called, and a row of totals.
 IDS, _TOTALS = {*NAMES["columns"]["doc_id"]}, {*NAMES["rows"]["total"]}
 _ABOVE, _CELLS = 20, 50_000_000  # Rows that a header is sought in; cells that a sheet may span.
@@ -32,17 +31,16 @@ _CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
 _BLANK = re.compile(rb'<c [^>]*\bt="e"|(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>')
 _BLANKS = "error cells (#N/A, #REF! …) and formulas without a saved value, read as blank"
 _TEXTS = msgspec.json.Decoder(dict[str, str])
-_MEMBER = '"%s": ?"([^"\\\\[:cntrl:]]*)"'  # One in a line of JSON, as it is mostly written.
 _parsed = partial(files.parse_json, as_written=True)
 Rows = Iterable[tuple[str, Any]]  # Cells or a row by name, after the origin.
 
 
 @dataclass
 class Batch:
-    """Columns; rows that may have other names are `odd`. Origins follow `home`."""
+    """Columns; rows that have not their names in that order are `odd`. Origins follow `home`."""
 
     origins: list[str]
-    table: dict[str, list[Any] | pl.Series]
+    table: dict[str, list[Any]]
     odd: dict[int, Row] = field(default_factory=dict)
     documents: bool = False  # Whether each row is one.
     home: str = ""
@@ -52,18 +50,15 @@ class Batch:
         """The names of the columns, in the order in which rows have them."""
         return list(dict.fromkeys(chain(self.table, *self.odd.values())))
 
-    def column(self, name: str | None) -> list[Any] | pl.Series:
+    def column(self, name: str | None) -> list[Any]:
         """The cells of a column, null where a row has none."""
-        cells, odd = self.table.get(name, [None] * len(self.origins)), self.odd
-        numbered = enumerate(cells) if odd else ()
-        return [odd[n].get(name) if n in odd else cell for n, cell in numbered] or cells
+        return self.table.get(name) or [row.get(name) for row in self.rows()]
 
-    def rows(self, places: Sequence[int] | None = None) -> list[Row]:
+    def rows(self, places: Iterable[int] | None = None) -> list[Row]:
         """The rows at those `places`, or all."""
-        places, odd = range(len(self.origins)) if places is None else places, self.odd
-        # One by one a series gives its cells slowly.
-        table = {name: of if len(places) < _FILES else [*of] for name, of in self.table.items()}
-        return [odd[n] if n in odd else {name: table[name][n] for name in table} for n in places]
+        table, odd = self.table.items(), self.odd
+        places = range(len(self.origins)) if places is None else places
+        return [odd[n] if n in odd else {name: cells[n] for name, cells in table} for n in places]
 
 
 def items(source: Any, notes: Counter[str] | None = None) -> Iterator[tuple[str, Row]]:
@@ -102,10 +97,13 @@ def _batched(rows: Rows, home: str = "", *, documents: bool = False) -> Iterator
     """Objects as batches with the columns of the first one."""
     batch = names = None
     for origin, row in rows:
-        row_names = tuple(_object(row, f"{home}{origin}"))
-        names = row_names if names is None else names
+        if not isinstance(row, dict):
+            what = f"values cannot be read from {type(row).__name__}"
+            remedy = 'an object each, such as {"doc_id": "1", "text": "…"}'
+            raise DataBroken(what, where=f"{home}{origin}", remedy=remedy)
+        names = tuple(row) if names is None else names
         batch = batch or Batch([], {name: [] for name in names}, {}, documents, home)
-        if row_names != names:
+        if tuple(row) != names:
             batch.odd[len(batch.origins)] = row
         for name, cells in batch.table.items():
             cells.append(row.get(name))
@@ -117,21 +115,13 @@ def _batched(rows: Rows, home: str = "", *, documents: bool = False) -> Iterator
         yield batch
 
 
-def _object(row: Any, where: str) -> Row:
-    if not isinstance(row, dict):
-        what = f"values cannot be read from {type(row).__name__}"
-        remedy = 'an object each, such as {"doc_id": "1", "text": "…"}'
-        raise DataBroken(what, where=where, remedy=remedy)
-    return row
-
-
 def _of_frame(frame: Any, place: str, home: str = "") -> Iterator[Batch]:
     origins = (f"{place}{number}" for number in count(1))
     if isinstance(frame, pl.LazyFrame | pl.DataFrame):
         # The shorter floats are read as they are written: 88.2, not 88.19999694824219.
         frame = frame.lazy().with_columns(pl.col(pl.Float32).cast(pl.String).cast(float))
         for part in frame.collect_batches(chunk_size=ROWS, maintain_order=True):
-            columns = {of.name: of if of.dtype == pl.String else of.to_list() for of in part}
+            columns = part.to_dict(as_series=False)
             yield Batch(list(islice(origins, part.height)), columns, home=home)
         return
     if type(frame).__module__.partition(".")[0] == "pandas":
@@ -155,11 +145,11 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
             value = _parsed(stream.read(), where=where)
         yield from _of_value(value, name, stem(name), home)
     elif form == "delimited":
-        yield from _tabled(_delimited(member), home, notes)
+        yield from _batched(_tabled(_delimited(member), home, notes), home)
     elif form == "workbook":
-        yield from _tabled(_workbook(member, notes), home, notes)
+        yield from _batched(_tabled(_workbook(member, notes), home, notes), home)
     elif form == "lines":
-        yield from _lines(member, home)
+        yield from _batched(_lines(member), home)
     elif form == "parquet":
         try:
             source = where if files.is_file(where) else io.BytesIO(member.read())
@@ -173,31 +163,22 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
         raise DataBroken(what, where=where, remedy=remedy)
 
 
-def _lines(member: Member, home: str) -> Iterator[Batch]:
-    """The objects in lines; those that are not texts by the names of the first are odd."""
-
-    def row_of(number: int, line: str) -> Row:
-        try:
-            row = _TEXTS.decode(line)
-            # Texts have two quotation marks each: with more of them a name may be there twice.
-            row = row if line.count('"') == 4 * len(row) else files.AS_WRITTEN.decode(line)
-        except (ValueError, RecursionError):
-            # An error of this one names the line.
-            row = _parsed(line.rstrip(), where=member.where, first_line=number)
-        return _object(row, f"{home}{member.name}:{number}")
-
-    names = None
+def _lines(member: Member) -> Rows:
     with member.text() as stream:
         lines = (numbered for numbered in enumerate(stream, start=1) if not numbered[1].isspace())
-        while some := list(islice(lines, ROWS)):
-            names = [*row_of(*some[0])][:_NARROW] if names is None else names
-            members = ", ?".join(_MEMBER % pl.escape_regex(name) for name in names)
-            texts = pl.Series([line for _, line in some])
-            plain = rf"^(\{{){members}\}}[ \r\n]*$"
-            begin, *cells = texts.str.extract_groups(plain).struct.unnest()
-            odd = {n: row_of(*some[n]) for n in begin.is_null().arg_true()}
-            table = dict(zip(names, cells, strict=True))
-            yield Batch([f"{member.name}:{n}" for n, _ in some], table, odd, home=home)
+        for number, line in lines:
+            try:
+                row = _TEXTS.decode(line)
+            except ValueError:
+                row = None
+            # Texts have two quotation marks each: with more of them a name may be there twice.
+            if row is None or line.count('"') != 4 * len(row):
+                try:
+                    row = files.AS_WRITTEN.decode(line)
+                except (ValueError, RecursionError):
+                    # Its error names the line.
+                    row = _parsed(line.rstrip(), where=member.where, first_line=number)
+            yield f"{member.name}:{number}", row
 
 
 def _of_documents(found: Sequence[Member], notes: Counter[str]) -> Iterator[Batch]:
@@ -279,7 +260,7 @@ def _header(rows: Sequence[Sequence[Any]]) -> tuple[int, set[str]]:
     return title, words[title]
 
 
-def _tabled(rows: Iterator[tuple[str, Any]], home: str, notes: Counter[str]) -> Iterator[Batch]:
+def _tabled(rows: Iterator[tuple[str, Any]], home: str, notes: Counter[str]) -> Rows:
     """Rows by the names in their header, without a title above it and rows of sums."""
     above = list(islice(rows, _ABOVE))
     title, _ = _header([cells for _, cells in above])
@@ -292,32 +273,22 @@ def _tabled(rows: Iterator[tuple[str, Any]], home: str, notes: Counter[str]) -> 
         what = f"two columns are called {twice[0]!r}"
         remedy = "one name in each column; for merged headings such as Applicant/Name"
         raise DataBroken(what, where=home + above[title][0], remedy=remedy)
-    width, columns = len(names), [*filter(None, names)]
-    document = next((n for n in columns if plain_name(n) in IDS), None)
-
-    def filled() -> Rows:
-        for origin, cells in chain(above[title + 1 :], rows):
-            if len(cells) > width and {*cells[width:]} != {""}:
-                what = f"{len(cells)} cells, and {width} in the header"
-                remedy = "name each column, and quote cells with a delimiter"
-                raise DataBroken(what, where=home + origin, remedy=remedy)
-            if not len(cells) == width == len(columns):
-                notes["rows shorter than their header"] += len(cells) < width
-                cells = [cell for name, cell in zip_longest(names, cells, fillvalue="") if name]
-            # One that is filled in all through may be a document of that name.
-            if "" in cells:
-                row = dict(zip(columns, cells, strict=True))
-                if plain_name(str(row.get(document))) in _TOTALS:
-                    notes["rows of totals, left out"] += 1
-                    continue
-                cells = [None if cell == "" else cell for cell in cells]
-            yield origin, cells
-
-    each = filled()
-    while some := list(islice(each, ROWS)):
-        origins, cells = zip(*some, strict=True)
-        table = zip(columns, map(list, zip(*cells, strict=True)), strict=True)
-        yield Batch(list(origins), dict(table), home=home)
+    width, document = len(names), next((n for n in names if plain_name(n) in IDS), None)
+    for origin, cells in chain(above[title + 1 :], rows):
+        if len(cells) > width and {*cells[width:]} != {""}:
+            what = f"{len(cells)} cells, and {width} in the header"
+            remedy = "name each column, and quote cells with a delimiter"
+            raise DataBroken(what, where=home + origin, remedy=remedy)
+        notes["rows shorter than their header"] += len(cells) < width
+        row = dict(zip_longest(names, cells, fillvalue=""))
+        row.pop("", None)
+        # One that is filled in all through may be a document of that name.
+        if "" in row.values():
+            if plain_name(str(row.get(document))) in _TOTALS:
+                notes["rows of totals, left out"] += 1
+                continue
+            row = {name: None if cell == "" else cell for name, cell in row.items()}
+        yield origin, row
 
 
 def _delimited(member: Member) -> Rows:

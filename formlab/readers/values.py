@@ -151,8 +151,7 @@ def _values_of(batch: Batch, names: Mapping[str, str], first_rows: Row | None) -
 def _plain(batch: Batch, names: Mapping[str, str]) -> tuple[pl.DataFrame, list[int]]:
     """The rows of plain texts alone as values, each with its place `at`; the places of others."""
     columns = {name: batch.column(names.get(name)) for name in ("doc_id", "path", "value")}
-    if isinstance(columns["value"], list):
-        columns["value"] = [cell if type(cell) in _PLAIN else None for cell in columns["value"]]
+    columns["value"] = [cell if type(cell) in _PLAIN else None for cell in columns["value"]]
     rows = as_frame(columns | {"origin": batch.origins}, {}).with_row_index("/at")
     path = by_text(rows["path"], lambda path: pointer(path) or "")
     rows = rows.with_columns(by_text(rows["doc_id"], str.strip), path)

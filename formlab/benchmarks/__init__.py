@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # What `training` notes of documents that it leaves out.
 LEAKED = "train documents that are to be read too, left out"
 # How many gold records are read and scored together at most, unless one document has more.
-BATCH = 50_000
+BATCH = 100_000
 SAMPLES = resources.folder("data/sample")
 
 

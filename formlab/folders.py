@@ -6,7 +6,6 @@ part, so tables are joined part by part. A table is read when it is asked for.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -67,10 +66,9 @@ class Folder:
 
     def with_scans(self, scans: Sequence[Scan], **values: Any) -> Self:
         """The same with other fields, its tables read by `scans`, one a part, when asked for."""
-        new = copy.copy(self)
-        new.__dict__.update(dict.fromkeys(self.TABLES), **values, _scans=scans)
-        for name in set(self.TABLES) - values.keys():
-            del new.__dict__[name]
+        fields = {name: value for name, value in vars(self).items() if name not in self.TABLES}
+        new = object.__new__(type(self))
+        new.__dict__.update(fields | values, _scans=scans)
         return new
 
     def parts(self, **values: Any) -> Iterator[Self]:

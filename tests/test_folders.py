@@ -51,11 +51,8 @@ def test_what_was_saved_is_loaded_again_in_one_part_or_several(tmp_path, size):
     joined = opened.by_part(lambda a, b: a.join(b, on="doc_id"), "cases", "documents")
     assert sum(part.height for part in joined) == whole.cases.height
     changed = opened.changed({"cases": lambda part: part.cases.head(1)}, system="other")
-    assert (changed.cases.height, changed.system, changed.corpus.split) == (
-        len(names),
-        "other",
-        "frame",
-    )
+    told = changed.cases.height, changed.system, changed.corpus.split
+    assert told == (len(names), "other", "frame")
     # Over the folder that it is read from.
     opened.save(out)
     assert state_of(Evaluation.load(out)) == state_of(whole)

@@ -89,8 +89,7 @@ def score(gold: tuple[str | Path, ...], predictions: tuple[Path, ...], **given: 
         splits = [given["split"]] if given["split"] else formlab.readers.splits(answers) or [None]
         if len(splits) > 1:
             raise click.UsageError(f"--split: the predictions are for {', '.join(splits)}")
-        of_split = {"root": given["root"], "split": splits[0]}
-        first = formlab.benchmarks.corpora(benchmark, apart=True, **of_split)
+        first = formlab.benchmarks.corpora(first, root=given["root"], split=splits[0], apart=True)
     return scored(first, answers, **given)
 
 
@@ -175,13 +174,10 @@ def _logs(logs: tuple[Any, ...], benchmark: str | None, **given: Any) -> Rows:
     out, passed = given["out"], {k: given[k] for k in ("columns", "types", "root", "split", "name")}
     passed |= {"documents": "all" if given["documents"] == "all" else "asked"}
     paths = [log.resolve() for log in logs]
-    several = given["workers"] if paths[1:] else 1
     # Processes are for several logs, or for the batches of one.
-    passed |= (
-        {"workers": 1, "out": None} if paths[1:] else {"workers": given["workers"], "out": out}
-    )
-    opening = partial(open_logs, benchmark=benchmark, **passed)
-    found = dict(formlab.workers.each(opening, paths, workers=several))
+    of_one = {} if paths[1:] else {"workers": given["workers"], "out": out}
+    opening = partial(open_logs, benchmark=benchmark, **passed, **of_one)
+    found = dict(formlab.workers.each(opening, paths, workers=1 if of_one else given["workers"]))
     for path, result in found.items():
         if result is formlab.workers.LOST:
             raise NotAvailable(result, where=path, remedy="more memory, fewer --workers")
@@ -282,12 +278,11 @@ def report(notebooks: Any, evaluations: Any, changes: Any, manifest: Any, **give
         read = partial(formlab.files.parse_yaml, where="-p", remedy="quotes, as in a manifest")
         parameters = {name: read(text) for name, text in pairs(changes).items()}
         results = formlab.reports.build(notebooks or None, parameters=parameters, **given)
-    rows = [
-        {"report": result.html.name if result.html else result.name, "status": result.status}
-        | {"seconds": round(result.seconds), "error": result.error or ""}
-        for result in results
-    ]
-    hints = [f"note: {note}" for result in results for note in result.notes]
+    rows, hints = [], list[str]()
+    for result in results:
+        row = {"report": result.html.name if result.html else result.name, "status": result.status}
+        rows.append(row | {"seconds": round(result.seconds), "error": result.error or ""})
+        hints += [f"note: {note}" for note in result.notes]
     return Rows(rows, hints=hints, ok=all(result.ok for result in results))
 
 

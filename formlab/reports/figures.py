@@ -25,9 +25,7 @@ from formlab.selection import LINES
 FOLDER = "figures"
 # Widths in pixels that a drawing fits into: the page's column, and a phone.
 WIDE, PHONE = 940, 346
-_LOOK = tomllib.loads(
-    Path(__file__).with_name("assets").joinpath("drawing.toml").read_text("utf-8")
-)
+_LOOK = tomllib.loads(Path(__file__).parent.joinpath("assets", "drawing.toml").read_text("utf-8"))
 _USUAL = _LOOK["usual"] | {"font-family": FONT}
 # vl-convert puts this before a link within the page.
 _BASE = "https://vega.github.io/vega-datasets/"

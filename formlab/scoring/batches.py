@@ -2,7 +2,6 @@
 
 import hashlib
 import itertools
-import math
 from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -45,7 +44,7 @@ def batches(
     if is_one := len(first) == 1:
         corpus = replace(made(first[0]))
     else:
-        write, jobs = partial(_write, folder / "corpus", math.inf), itertools.chain(first, others)
+        write, jobs = partial(_write, folder / "corpus", None), itertools.chain(first, others)
         corpus, places = _joined(results("gold", write, enumerate(jobs)))
     found, is_run = predictions, readers.is_run(predictions)
     is_path, is_made = isinstance(found, Path), isinstance(found, Predictions) or callable(found)
@@ -70,10 +69,10 @@ def batches(
 
 
 @tables.uncollected()
-def _write(folder: Path, count: float, job: tuple[int, Any]) -> tuple[Any, Any]:
-    """Write a part, from `count` on if it has a row; what scans it, and all that is no table."""
+def _write(folder: Path, strangers: int | None, job: tuple[int, Any]) -> tuple[Any, Any]:
+    """Write a part, of `strangers` only if it has a row; what scans it, and all but its tables."""
     number, part = job[0], made(job[1])
-    is_there = number < count or any(getattr(part, table).height for table in part.TABLES)
+    is_there = number != strangers or any(getattr(part, table).height for table in part.TABLES)
     return is_there and part.write_part(folder, number), part.with_scans([])
 
 
@@ -115,8 +114,7 @@ def _beside(
         yield none, ~name.is_in(places["doc_id"].implode())
 
     if isinstance(found, Predictions):
-        chosen = (partial(_rows, found, rows) for _, rows in parts())
-        each = (found.with_scans([scan], notes={}) for scan in chosen)
+        each = (found.with_scans([partial(_rows, found, rows)], notes={}) for _, rows in parts())
     elif callable(found):
         # The answers of a log are in memory here.
         each = itertools.starmap(found, parts())

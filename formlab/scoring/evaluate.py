@@ -101,34 +101,31 @@ def evaluate(
     with ExitStack() as temporary:
         folder = temporary.enter_context(TemporaryDirectory(prefix="formlab-"))
         home = Path(out or f"{folder}/evaluation")
-        with replacing(home) as new:
+        with replacing(home) as new, ExitStack() as running:
+            work, columns = new / "batches", columns or {}
+            running.callback(shutil.rmtree, work, ignore_errors=True)
             if isinstance(gold, Corpus):
                 gold = cut(gold.check(), benchmarks.BATCH)
             elif not isinstance(gold, Iterator):
-                of_gold, columns = _sides(gold, predictions, columns or {})
-                given = {"images": images, "types": types, "columns": of_gold}
-                gold = corpora(gold, new / "batches" / "own", **given)
-            named = {"columns": columns or {}, "name": name, "fallback": fallback}
+                of_gold, columns = _sides(gold, predictions, columns)
+                gold = corpora(gold, work / "own", images=images, types=types, columns=of_gold)
+            # Processes start while gold is read; one of them reads a large table of answers.
             here = not isinstance(workers, str)
-            with ExitStack() as running:
-                # Processes start while gold is read; one of them reads a large table of answers.
-                spread = partial(running.enter_context, processes(workers, know_batch))
-                is_large = isinstance(predictions, Path) and is_file(predictions)
-                is_large = is_large and predictions.stat().st_size > 2**22  # Longer than a start.
-                pool = spread() if here and workers > 1 and is_large else None
-                to_read = predictions, columns or {}, new / "batches" / "given"
-                given = pool and begun(pool, batches.stored, *to_read)
-                first = list(islice(gold, 2))
-                pool = pool or (spread() if here and workers > 1 and first[1:] else None)
-                run = None if here and not first[1:] else partial(each, workers=workers, pool=pool)
-                # Other machines may not see the files of gold and answers.
-                named |= {"given": given, "results": partial(_results, run if here else None)}
-                both = batches.batches(first, gold, predictions, new, **named)
-                is_stored = out is not None or bool(both[0]._scans)
-                how = {"mode": mode, "reader": reader, "out": new if is_stored else None}
-                evaluation = _scored(*both, documents, run, **how)
-            shutil.rmtree(new / "batches", ignore_errors=True)
-        if not is_stored:
+            spread = partial(running.enter_context, processes(workers, know_batch))
+            is_large = isinstance(predictions, Path) and is_file(predictions)
+            is_large = is_large and predictions.stat().st_size > 2**22  # Longer than a start.
+            pool = spread() if here and workers > 1 and is_large else None
+            given = pool and begun(pool, batches.stored, predictions, columns, work / "given")
+            first = list(islice(gold, 2))
+            pool = pool or (spread() if here and workers > 1 and first[1:] else None)
+            run = None if here and not first[1:] else partial(each, workers=workers, pool=pool)
+            # Other machines may not see the files of gold and answers.
+            named = {"given": given, "results": partial(_results, run if here else None)}
+            named |= {"columns": columns, "name": name, "fallback": fallback}
+            both = batches.batches(first, gold, predictions, new, **named)
+            kept = new if out is not None or both[0]._scans else None
+            evaluation = _scored(*both, documents, run, mode=mode, reader=reader, out=kept)
+        if kept is None:
             return evaluation
         if out is None:
             # The parts of a large one are read from there until Python ends.
@@ -263,10 +260,9 @@ def score_documents(corpus: Corpus, predictions: Predictions, whole: Whole, how:
     if strange.height:
         left = unscored(strange.select(records), system=system)
         all_cases = pl.concat([all_cases, left], how="diagonal")
-    for name, text in {"documents": how.documents, "labels": how.labels}.items():
-        if text not in (None, ALL):
-            field = {name: pl.lit(text).cast(pl.Categorical)}
-            all_scores = all_scores.with_columns(pl.col("settings").struct.with_fields(**field))
+    said = {"documents": how.documents, "labels": how.labels}
+    said = {n: pl.lit(v).cast(pl.Categorical) for n, v in said.items() if v not in (None, ALL)}
+    all_scores = all_scores.with_columns(pl.col("settings").struct.with_fields(**said))
     settings = {"system": predictions.settings, "threshold": THRESHOLD, "reader": how.reader}
     settings |= {"readings": list(others(how.reader)), "documents": how.documents}
     facts = {"benchmark": benchmark.name, "split": corpus.split, "system": system, "mode": how.mode}

@@ -32,16 +32,11 @@ def test_word_of_a_field_that_the_system_names_is_not_read_for_another(corpus, e
     word = {"doc_id": "a", "task": "layout", "kind": "word", "path": "/w/0", "value": "Berg"}
     word |= {"x0": 48, "x1": 94, "y0": 12, "y1": 28}
     named = {"doc_id": "a", "path": "/entities/1", "value": "Ada Burg"}
-    cases = {
-        path: (pred, readings)
-        for path, pred, readings in evaluate(word, named)
-        .cases.filter(pl.col("doc_id") == "a", pl.col("path").is_not_null())
-        .select("path", "pred", "readings")
-        .rows()
-    }
-    assert cases["/entities/1"] == ("Ada Burg", None)
+    fields = evaluate(word, named).cases.filter(pl.col("path").is_not_null(), doc_id="a")
+    cases = {path: told for path, *told in fields.select("path", "pred", "readings").rows()}
+    assert cases["/entities/1"] == ["Ada Burg", None]
     # Under ``cut`` its first character, whose centre is at 54, stands in the first box.
-    assert cases["/entities/0"] == ("", ["", "B"])
+    assert cases["/entities/0"] == ["", ["", "B"]]
 
 
 def test_pages_are_not_scored_for_a_system_that_gives_values_alone(evaluate):
@@ -52,9 +47,8 @@ def test_pages_are_not_scored_for_a_system_that_gives_values_alone(evaluate):
     assert result.notes["pages not scored: the predictions give no text of a page"] == 2
     assert not [one for one in analysis.findings([result]) if one.metric == "cer"]
     # One page of text, empty or not, and all pages count.
-    assert (
-        only(evaluate(*FIELDS, PAGE | {"text": ""}).scores, metric="cer", level="page").height == 2
-    )
+    empty = evaluate(*FIELDS, PAGE | {"text": ""})
+    assert only(empty.scores, metric="cer", level="page").height == 2
     # A system whose every answer is unusable was asked, and read nothing.
     failed = evaluate({"doc_id": "a", "path": "/entities/0", "value": None, "status": "refused"})
     assert only(failed.scores, metric="cer", level="page").height == 2

@@ -86,9 +86,9 @@ def evaluate(
     ``answered`` (nonsense, a refusal or a crash is an answer too); the first so many; their names;
     or, as a path, a file with one name a line. `reader` is the rule by which fields are read from a
     page's words, one of `fields.READERS`; what the other rules read stands in `cases.readings`.
-    `out` is a folder to save the evaluation in, batch by batch; `workers` how many processes score
-    batches, or the address of a Dask scheduler, whose workers must see `out`. `name` is what the
-    system is called, `fallback` where nothing but the name of a file says it.
+    `out` is a folder to save the evaluation in, batch by batch; `workers` how many processes read
+    and score batches, or the address of a Dask scheduler, whose workers must see `out`. `name` is
+    what the system is called, `fallback` where nothing but the name of a file says it.
 
     Raises `UnknownName` if there is no such mode, document or reading rule; `DataBroken` if no
     prediction is for a document of the corpus, or none is chosen, or files of others are in `out`.

@@ -139,16 +139,16 @@ def read_predictions(
     >>> read_predictions(answers, gold).records.select("doc_id", "path").rows()
     [('a', '/total'), ('a', '/date')]
     """
-    from formlab.readers import answers
+    from formlab.readers import answers, values
 
     if is_run(source := files.local(source)):
         run = answers.of_folder(source, corpus)
         return dataclasses.replace(run, system=name or run.system)
-    is_known = isinstance(source, Path) and not columns
-    if is_known and (reader := reader_of(source, corpus)):
-        found = Source(source, corpus)
+    found = Source(source if isinstance(source, Path) else None, corpus, columns or {})
+    if found.path and not columns and (reader := reader_of(source, corpus)):
         return answers.of_rows(reader.rows(found), found, name)
-    return answers.of_table(source, corpus, name=name, columns=columns or {})
+    found.name = name
+    return answers.of_values(values.pieces(source, found.columns, found.notes), found)
 
 
 sys.modules[__name__].__class__ = tables.Room

@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -55,7 +54,7 @@ def of_rows(rows: Iterable[Row], source: Source, name: str | None = None) -> Pre
     given, is_named = run.rows["answer"], pl.col("task").is_null()
     exact = of_run(run, source.corpus, given.filter(~is_named), run.rows["call"])
     given = given.filter(is_named).with_columns(pl.col("origin").cast(pl.String))
-    found = _whole(iter([given]), source)
+    found = of_values(iter([given]), source)
     records = pl.concat([exact.records, found.records], how="diagonal")
     return dataclasses.replace(found, records=records, responses=exact.responses).check()
 
@@ -70,13 +69,7 @@ def of_run(run: Source, corpus: Corpus, given: pl.DataFrame, calls: pl.DataFrame
     return Predictions(records, responses, run.name, sources=run.hashes)
 
 
-def of_table(table: Any, corpus: Corpus, *, name: str | None = None, columns: Any) -> Predictions:
-    """The predictions in any table, JSON, folder or frame."""
-    source = Source(table if isinstance(table, Path) else None, corpus, columns, name=name)
-    return _whole(values.pieces(table, columns, source.notes), source)
-
-
-def _whole(read: Iterator[pl.DataFrame], source: Source) -> Predictions:
+def of_values(read: Iterator[pl.DataFrame], source: Source) -> Predictions:
     """The values of a source as predictions for all of its corpus."""
     with TemporaryDirectory(prefix="formlab-") as folder:
         (found,) = in_parts(values.Stored(read, Path(folder)), source)
@@ -294,7 +287,7 @@ def moves(answered: Iterable[str], known: Iterable[str], notes: Counter[str]) ->
                     inside[path[: step.start()]][path] = inner
         most = max(map(len, inside.values()), default=0)
         # Of two objects with as many nothing says which one it is: a field of both stays.
-        moved = dict(chain.from_iterable(m.items() for m in inside.values() if len(m) == most))
+        moved = {p: to for m in inside.values() if len(m) == most for p, to in m.items()}
         notes["fields taken out of an object around them"] += len(moved)
         notes[readers.UNMET] += 0 if moved else len(met)
         met = {values.pattern(moved.get(path, path)) for path in given}

@@ -76,7 +76,6 @@ def _reader(
     name: str, read: Callable[[Any], Reading], *, title: str, endings: list[str], mark: str
 ) -> Reader:
     """A reader of files with `mark` in them, one a document; JSON is parsed before it is `read`."""
-
     listed = partial(door.marked, endings=endings, mark=mark)
 
     def rows(source: Source) -> Iterator[Row]:

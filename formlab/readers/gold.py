@@ -1,6 +1,5 @@
 """A user's own forms: gold in any table as a corpus, with pages that are called like documents."""
 
-import json
 import math
 import re
 from collections import Counter, defaultdict
@@ -107,19 +106,18 @@ def corpora(
         root = (path if path.is_dir() else path.parent).resolve()
     key = {"benchmark": OWN, "split": name or (door.stem(path.resolve()) if path else FRAME)}
     said = {"root": root, "sources": answers.sources_of(path)}
-    common = {"types": msgspec.to_builtins(types.fields)}
-    read = partial(_corpus, values, (types, declared, common), (pages, texts), key, said)
+    read = partial(_corpus, values, types, (pages, texts), key, said)
     for number in numbers.unique(maintain_order=True):
         # What is odd in the whole is counted once.
         yield partial(read, number, Counter() if number else flaws)
 
 
 def _corpus(
-    values: Stored, types: Any, found: Any, key: Row, said: Row, number: int, flaws: Counter[str]
+    values: Stored, types: FieldTypes, found: Any, key: Row, said: Row, number: int, flaws: Any
 ) -> Corpus:
-    """The documents of a batch; `types` of all, declared and as JSON, files `found` for them."""
-    (types, declared, common), (pages, texts), root = types, found, said["root"]
-    plain = json.dumps(common, ensure_ascii=False)
+    """The documents of a batch, with the `types` of all and the files `found` for them."""
+    (pages, texts), root, common = found, said["root"], {"types": msgspec.to_builtins(types.fields)}
+    plain = door.as_text(common)
 
     def document(row: Row) -> Row:
         of_row = [row["image"]] if row.get("image") else (pages or {}).get(row["doc_id"], [])
@@ -136,11 +134,11 @@ def _corpus(
         if text_files := () if row.get("context") else texts.get(row["doc_id"], ()):
             found = (files.read_text(root / name, encodings=_ENCODINGS) for name in text_files)
             row["context"] = files.storable("\n".join(found))
-        meta = json.dumps(common | {"pages": of_row}, ensure_ascii=False) if of_row[1:] else plain
+        meta = door.as_text(common | {"pages": of_row}) if of_row[1:] else plain
         return row | {"meta": files.storable(meta)}
 
     rows = values.rows(number, values.lists)
-    records = answers.table(_records(rows, types, declared, flaws), key | {"role": "gold"})
+    records = answers.table(_records(rows, types, flaws), key | {"role": "gold"})
     stated = [pl.col(name).drop_nulls().first() for name in DOCUMENT if name in rows.columns]
     kinds = pl.col("kind").filter(pl.col("path").is_not_null())
     counts = records.group_by("doc_id").agg(n_fields=kinds.len(), n_kinds=kinds.n_unique())
@@ -150,9 +148,7 @@ def _corpus(
     return Corpus(documents, records, **key, **said, flaws=counted(flaws)).check()
 
 
-def _records(
-    values: pl.DataFrame, types: FieldTypes, declared: FieldTypes, flaws: Counter[str]
-) -> pl.DataFrame:
+def _records(values: pl.DataFrame, types: FieldTypes, flaws: Counter[str]) -> pl.DataFrame:
     """The fields of documents with their kinds and rules, after a row for each page."""
     is_mended = pl.col("status") == "repaired"
     broken = values.filter(UNREAD | (is_mended & IN_JSON))
@@ -161,7 +157,7 @@ def _records(
     mended = values.filter(is_mended)["doc_id"].n_unique()
     flaws["documents whose text was repaired to be read"] += mended
     kind = pl.coalesce("kind", by_text(values["path"], lambda p: TYPES.get(types.of(p).type)))
-    meta = by_text(values["path"], declared.rule)
+    meta = by_text(values["path"], types.rule)
     is_page = pl.col("path").is_null()
     fields = values.filter(~is_page).with_columns(kind, pl.col("value").fill_null(""), meta=meta)
     scored = values.filter(is_page, pl.col("value").is_not_null())
@@ -189,7 +185,7 @@ def find(
             if key := next((key for key in keys if key in named), None):
                 found[named[key]].append((keys.index(key), order, kind, path))
                 break
-    pages, copies = {}, 0
+    pages, note = {}, "documents with several files of one name: the first is read"
     for name, listed in found.items():
         # Those that are called like it with its folder go before those with another.
         nearest = min(listed)[0]
@@ -197,9 +193,8 @@ def find(
         alike, further, below = ([e[-1] for e in listed if e[2] == kind] for kind in range(3))
         chosen = [*alike[:1], *further] or below
         beside = {page.stem: page for page in reversed(chosen) if page.parent == chosen[0].parent}
-        copies += len(beside) < len(chosen) + len(alike[1:])
+        flaws[note] += len(beside) < len(chosen) + len(alike[1:])
         pages[name] = list(map(str, reversed(beside.values())))
-    flaws["documents with several files of one name: the first is read"] += copies
     return pages
 
 

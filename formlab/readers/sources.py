@@ -144,10 +144,9 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
         with member.text() as stream:
             value = _parsed(stream.read(), where=where)
         yield from _of_value(value, name, stem(name), home)
-    elif form == "delimited":
-        yield from _batched(_tabled(_delimited(member), home, notes), home)
-    elif form == "workbook":
-        yield from _batched(_tabled(_workbook(member, notes), home, notes), home)
+    elif form in ("delimited", "workbook"):
+        rows = _delimited(member) if form == "delimited" else _workbook(member, notes)
+        yield from _batched(_tabled(rows, home, notes), home)
     elif form == "lines":
         yield from _batched(_lines(member), home)
     elif form == "parquet":

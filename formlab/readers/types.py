@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -87,7 +86,7 @@ class FieldTypes(msgspec.Struct, frozen=True):
         """How the field at a path is compared, as the `meta` of its records; null if as usual."""
         said = msgspec.to_builtins(self.of(path)).items()
         rule = {name: word for name, word in said if name in _RULE}
-        return json.dumps(rule) if rule else None
+        return door.as_text(rule) if rule else None
 
     @classmethod
     def read(cls, source: Any) -> FieldTypes:
@@ -131,9 +130,8 @@ class FieldTypes(msgspec.Struct, frozen=True):
     def json_schema(self) -> dict[str, Any]:
         """A JSON Schema of these fields, which may be null, closed as structured output asks."""
         if declared := self.fields.get(""):
-            name = {"number": "number", "checkbox": "boolean"}.get(
-                TYPES.get(declared.type), "string"
-            )
+            kinds = {"number": "number", "checkbox": "boolean"}
+            name = kinds.get(TYPES.get(declared.type), "string")
             stated = {"description": declared.question or declared.label}
             stated |= {"enum": [*declared.choices, None]} if declared.choices else {}
             return {"type": [name, "null"]} | {word: said for word, said in stated.items() if said}

@@ -177,10 +177,9 @@ def with_tasks(given: pl.DataFrame, corpus: Corpus, usual: str) -> pl.DataFrame:
 
 def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """The answers with the items of a list as one value where the gold has one, with choices."""
-    choices = corpus.records.select("kind", "path")
-    choices = choices.filter(pl.col("kind").is_in(["choice", "checkbox"]))["path"].unique()
+    choices = corpus.records["path"].filter(corpus.records["kind"].is_in(["choice", "checkbox"]))
     field = values.by_text(given["path"], lambda path: re.sub(r"/\d+\Z", "", path))
-    field = pl.when(field.is_in(choices.implode()), _HAS_VALUE).then(field)
+    field = pl.when(field.is_in(choices.unique().implode()), _HAS_VALUE).then(field)
     again = pl.struct("doc_id", field).is_duplicated()
     if not given.filter(field.is_not_null()).select(again.any()).item():
         return given
@@ -214,12 +213,10 @@ def _claims(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
 
 def by_key(names: Collection[str], keys: Callable[[str], Sequence[str]]) -> dict[str, str]:
     """The names by those of their keys that no other name has; the first keys come first."""
-    found = {}
+    found, names = dict[str, str](), {*names}
     for level in reversed([*zip(*map(keys, names), strict=True)]):
-        known = defaultdict[str, set[str]](set)
-        for key, name in zip(level, names, strict=True):
-            known[key].add(name)
-        found |= {key: name for key, (name, *others) in known.items() if not others}
+        counts = Counter(level)
+        found |= {key: name for key, name in zip(level, names, strict=True) if counts[key] == 1}
     return found
 
 

@@ -277,10 +277,9 @@ def _docling_values(document: Row) -> tuple[Any, ...]:
 def olmocr(source: Source) -> Iterator[Row]:
     """olmOCR-bench's folder of tests and pages"""
     # Each test is a field, judged as by olmocr/bench/tests.py of allenai/olmocr.
-    home, pages = source.path, dict[tuple[str, ...], Path]()
-    for file in filter(files.is_file, home.glob(_PAGES)):
-        if of := re.fullmatch(_OLMOCR["page"], file.relative_to(home).as_posix()):
-            pages[of.groups()] = file
+    home, page = source.path, re.compile(_OLMOCR["page"])
+    named = ((page.fullmatch(f.relative_to(home).as_posix()), f) for f in home.glob(_PAGES))
+    pages = {of.groups(): file for of, file in named if of and files.is_file(file)}
     found = (file for file in sorted(home.glob(_TESTS)) if names(file) >= _TEST)
     tests = [test for file in found for test in samples.json_lines(source, file)]
     runs = sorted({(candidate, repeat) for candidate, _, _, repeat in pages})

@@ -1,8 +1,8 @@
 """Logs of other harnesses, and any table with a row per sample, as evaluations."""
 
-import dataclasses
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -124,8 +124,7 @@ def evaluation(
             scores = scores.unique("doc_id", keep="last")
             scores = scores.rename(lambda name: name.replace("log_", "log_document_", 1))
             on = {"on": "doc_id", "how": "left", "maintain_order": "left"}
-            gold = (made(read) for read in gold)
-            gold = (dataclasses.replace(c, documents=c.documents.join(scores, **on)) for c in gold)
+            gold = (replace(c, documents=c.documents.join(scores, **on)) for c in map(made, gold))
         return evaluate(iter(gold), partial(_predictions, run), **saving)
 
 
@@ -171,7 +170,7 @@ def _joined(run: Source, corpus: Corpus, *, is_all: bool) -> Corpus:
     others = others.join(pages, on="doc_id", how="anti").join(asked, on=_KEY, how="anti")
     run.notes[samples.OTHERS["unasked"]] = others.height
     records = part.records.join(others, on=_KEY, how="anti", maintain_order="left")
-    return dataclasses.replace(part, records=records)
+    return replace(part, records=records)
 
 
 def _predictions(run: Source, corpus: Corpus, of_corpus: pl.Expr) -> Predictions:
@@ -181,7 +180,7 @@ def _predictions(run: Source, corpus: Corpus, of_corpus: pl.Expr) -> Predictions
     notes = {f"log: {note}": count for note, count in counted(run.notes).items()}
     run.notes.clear()  # They are of all of the log.
     found = answers.of_run(run, corpus, answers.with_tasks(given, corpus, "text"), calls)
-    return dataclasses.replace(found, settings={"log": run.log}, notes=notes).check()
+    return replace(found, settings={"log": run.log}, notes=notes).check()
 
 
 def join_report(evaluation: Evaluation) -> dict[str, int]:

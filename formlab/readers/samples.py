@@ -55,10 +55,7 @@ class Sample:
     columns: Row = field(default_factory=dict)
 
     def rows(self, origin: str = "") -> Iterator[Row]:
-        """Its gold, answers and call, which has the scores where a whole document was scored.
-
-        A row of gold or answers has all of them: its `path` and `value` are lists.
-        """
+        """Its gold and answers, a row each, and its call, with the scores of a whole document."""
         form = answers.stated(self.gold) if isinstance(self.gold, str) else self.gold
         form = form if isinstance(form, Mapping) and self.path is not None else None
         place, gold = (self.path, self.gold) if form is None else (None, form)

@@ -6,7 +6,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import filterfalse, islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -105,8 +105,7 @@ class FieldTypes(msgspec.Struct, frozen=True):
         if not isinstance(declared, Mapping) or not declared:
             raise DataBroken("types are fields or JSON Schema", where=where, remedy="total: money")
         for name in _AROUND:
-            inner = declared.get(name)
-            if isinstance(inner, Mapping) and {*inner} & {*_AROUND, *_SCHEMA}:
+            if isinstance(inner := declared.get(name), Mapping) and {*inner} & {*_AROUND, *_SCHEMA}:
                 declared = inner
         is_schema, inner = not _SCHEMA.isdisjoint(declared), declared.get("fields")
         listed = inner if isinstance(inner, Mapping) else declared
@@ -153,12 +152,10 @@ def _type_of(values: list[str]) -> tuple[str, int]:
     some = [v for v in plain if v.casefold() in _OPTIONS or not text.is_null_word(v)]
     if not some or any(_CODE.fullmatch(value) for value in some):
         return "string", 0
-    odd, most = {}, 0 if len(some) < _FEW else int(len(some) - _SHARE * len(some))
-    for name, is_one in _TESTS.items():
-        # As soon as too many are none, the rest is not looked at.
-        others = islice((value for value in some if not is_one(value)), most + 1)
-        if (count := len(list(others))) <= most:
-            odd[name] = count
+    most = 0 if len(some) < _FEW else int(len(some) - _SHARE * len(some))
+    # As soon as too many are none, the rest is not looked at.
+    others = {name: islice(filterfalse(is_one, some), most + 1) for name, is_one in _TESTS.items()}
+    odd = {name: count for name, found in others.items() if (count := len([*found])) <= most}
     if all(map(_DIGITS.fullmatch, some)):
         odd.pop("date", None)
     # The first that all of them are, else that which most are.

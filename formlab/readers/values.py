@@ -19,7 +19,6 @@ from formlab.readers import Row
 from formlab.readers.door import LOOKED_AT, NAMES, PATTERNS, as_text
 from formlab.readers.sources import Batch, batches
 from formlab.text import answers
-from formlab.text.answers import MEMBERS, form_in, plain_name, unwrapped, value_in
 from formlab.trees import DOTTED, escape, leaves, pattern, pointer
 
 RECORD, DOCUMENT = NAMES["beside"]["record"], NAMES["beside"]["document"]
@@ -47,7 +46,7 @@ def pieces(source: Any, columns: Mapping[str, str], notes: Counter[str]) -> Iter
     layout, first_rows = None, dict[str, str]()
     requests = {*_COLUMNS["doc_id"]} - {"id"}
     for batch in batches(source, notes):
-        named = {*columns.values(), *(n for n in batch.names if plain_name(n) in requests)}
+        named = {*columns.values(), *(n for n in batch.names if answers.plain_name(n) in requests)}
         place = "/" if batch.documents else "response"
         first = batch.rows(range(len(batch.origins))[:LOOKED_AT])
         if first != [answers.replaced(row, named, place) for row in first]:
@@ -72,10 +71,10 @@ def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str],
             raise UnknownName.of("name for a column", name, usual)
     if batch.documents:
         return {"doc_id": "doc_id", **columns}, False
-    free = {plain_name(column): column for column in known if column not in columns.values()}
+    free = {answers.plain_name(n): n for n in known if n not in columns.values()}
     for name in _COLUMNS.keys() - columns:
         usual, further = ([n for n in NAMES[t][name] if n in free] for t in ("columns", "further"))
-        if len(usual := usual or further) == 1 or plain_name(name) in usual:
+        if len(usual := usual or further) == 1 or answers.plain_name(name) in usual:
             names[name] = free[usual[0]]
         elif name == "doc_id":
             several = [free[column] for column in usual]
@@ -184,7 +183,7 @@ def _stated(name: str, cell: Any, where: str) -> Any:
 def _wide(row: Row, names: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     """Paths and values of a row that is a document; with how sure one is, if a column says so."""
     beside = {"doc_id", *names.values()}
-    row = unwrapped(row, beside)
+    row = answers.unwrapped(row, beside)
     members = {name: _member(name) for name in row if name not in beside}
     known = {name.removesuffix(".value") for name in row}
     sure = {subject: row[name] for name, (_, subject) in members.items() if subject in known}
@@ -214,7 +213,7 @@ def values_in(cell: Any, path: str) -> Iterator[tuple[str, Any, Row]]:
         # An object or its list as text in a cell, as tables have line items.
         cell = answers.stated(cell)
     elif isinstance(cell, dict) and not path:
-        cell = unwrapped(cell)
+        cell = answers.unwrapped(cell)
     for place, leaf, said in values_of(cell, path, {}):
         if not isinstance(leaf, str) or not _MARKS.search(leaf):
             yield place, leaf, said
@@ -225,7 +224,7 @@ def values_in(cell: Any, path: str) -> Iterator[tuple[str, Any, Row]]:
         if isinstance(parsed.value, str | None):
             value = leaf if parsed.status == "bad_json" else parsed.value
             yield (place, value, said | status) if parsed.changes else (place, leaf, said)
-        elif (form := form_in(parsed.value)) is None:
+        elif (form := answers.form_in(parsed.value)) is None:
             yield place, leaf, {"status": "bad_json"}
         else:
             below = [found for found in values_of(form, "", {}) if as_text(found[1]) is not None]
@@ -234,16 +233,16 @@ def values_in(cell: Any, path: str) -> Iterator[tuple[str, Any, Row]]:
 
 def values_of(cell: Any, path: str, said: Row) -> Iterator[tuple[str, Any, Row]]:
     """The values in a cell; an object of a value and its confidence, page or box is one value."""
-    for place, leaf in leaves(cell, path, value_in):
+    for place, leaf in leaves(cell, path, answers.value_in):
         if not isinstance(leaf, dict):
             yield place, leaf, said
             continue
-        members = {plain_name(name): member for name, member in leaf.items()}
-        stated = {name: members[n] for name in _SAID for n in MEMBERS[name] if n in members}
+        members = {answers.plain_name(name): member for name, member in leaf.items()}
+        stated = {name: members[n] for name in _SAID for n in answers.MEMBERS[name] if n in members}
         corners = around(stated.pop("box", ())) or ()  # Four numbers, eight, or points.
         stated = {name: number(text) for name, text in stated.items()}
         stated |= zip(tables.BOX, corners, strict=False)
-        yield from values_of(leaf[value_in(leaf)], place, stated)
+        yield from values_of(leaf[answers.value_in(leaf)], place, stated)
 
 
 class Stored:

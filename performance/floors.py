@@ -312,10 +312,10 @@ def score(options: argparse.Namespace) -> Iterator[Row]:
         first: dict[int, float] = {}
         clock: dict[int, float] = {}
         for fields in options.fields:
-            for workers in options.workers:
-                with tempfile.TemporaryDirectory() as folder:
-                    words = [*door(Path(folder), fields), "--out", f"{folder}/out"]
-                    seconds, busy, peak = command(*words, "--workers", str(workers))
+            with tempfile.TemporaryDirectory() as folder:
+                words = [*door(Path(folder), fields), "--out", f"{folder}/out"]
+                taken = [command(*words, "--workers", str(n)) for n in options.workers]
+            for workers, (seconds, busy, peak) in zip(options.workers, taken, strict=True):
                 to_linear = busy / fields / first.setdefault(workers, busy / fields)
                 limit = GIB if fields <= LARGE else 2 * GIB
                 row = speed(f"score by {name}, {workers} workers", fields, busy, LEAST)

@@ -26,7 +26,7 @@ ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
     "spine": (3370, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (178, 180, ["formlab/decisions.py"]),
-    "benchmarks": (2997, 3000, ["formlab/benchmarks/"]),
+    "benchmarks": (2991, 3000, ["formlab/benchmarks/"]),
     "readers": (3193, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (3857, 3900, ANALYSIS),
     "systems": (2476, 2500, SYSTEMS),
@@ -36,7 +36,7 @@ ROOMS = {
     "experiments": (6524, 2800, ["formlab_experiments/"]),
     "review": (4707, 1700, ["formlab_review/"]),
     "baselines": (1286, 1300, ["formlab_baselines/"]),
-    "tests": (27882, 16000, ["tests/"]),
+    "tests": (27877, 16000, ["tests/"]),
 }
 
 
@@ -95,8 +95,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (27920, 28000, lambda: total("formlab/**/*.py")),
-    "all packages, lines": (53872, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (27914, 28000, lambda: total("formlab/**/*.py")),
+    "all packages, lines": (53866, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (282, 260, lambda: len(python_files())),
     "fmt: skip": (231, 30, skipped_formats),
     "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),

@@ -51,7 +51,7 @@ class FieldType(msgspec.Struct, frozen=True, omit_defaults=True):
 
     comparator: str | None = None
     tolerance: Annotated[float, msgspec.Meta(ge=0, le=sys.float_info.max)] | None = None
-    weight: Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)] = 1.0
+    weight: Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)] = 1  # One in any process.
     relative: bool = False
     ordered: bool = False
     type: str | None = None

@@ -100,8 +100,7 @@ class Sample:
         claims = [said for said in claims if status in USABLE and said[1] is not None]
         if not claims:
             status = "missing" if status in USABLE else status
-            asked = [self.path] if form is None else paths
-            claims = [(path, None) for path in asked]
+            claims = [(path, None) for path in ([self.path] if form is None else paths)]
         return status, claims
 
 

@@ -27,7 +27,7 @@ ROOMS = {
     "spine": (3370, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (178, 180, ["formlab/decisions.py"]),
     "benchmarks": (2991, 3000, ["formlab/benchmarks/"]),
-    "readers": (3193, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
+    "readers": (3192, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (3857, 3900, ANALYSIS),
     "systems": (2476, 2500, SYSTEMS),
     "charts, reports": (4129, 4200, [f"formlab/{room}" for room in PAGES]),
@@ -95,8 +95,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (27914, 28000, lambda: total("formlab/**/*.py")),
-    "all packages, lines": (53866, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (27913, 28000, lambda: total("formlab/**/*.py")),
+    "all packages, lines": (53865, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (282, 260, lambda: len(python_files())),
     "fmt: skip": (231, 30, skipped_formats),
     "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),

@@ -152,8 +152,7 @@ def _scored(
 ) -> Evaluation:
     """The evaluation of all batches; without tables where it is saved in the folder `out`."""
     benchmark = benchmarks.get(corpus.benchmark)
-    mode = mode or benchmark.modes[0]
-    if mode not in benchmark.modes:
+    if (mode := mode or benchmark.modes[0]) not in benchmark.modes:
         raise UnknownName.of(f"mode of {benchmark.name}", mode, benchmark.modes)
     names = corpus.scan("documents").select("doc_id").collect()["doc_id"].to_list()
     if not names and corpus.unreadable:
@@ -175,8 +174,9 @@ def _scored(
             file.unlink()
     score = partial(score_batch, whole=Whole.together(filter(None, wholes)), how=how)
     scored = _results(run, "scoring", score, jobs)
-    notes = Counter(predictions.notes) + Counter(left_out) + Counter({STRANGE: len(strange)})
-    notes += Counter({f"gold: {name}": count for name, count in corpus.flaws.items()})
+    named = ", ".join(f"{name:.80}" for name in sorted({name for _, name in strange})[:2])
+    notes = Counter(predictions.notes) + Counter({f"{STRANGE}: {named}": len(strange)})
+    notes += Counter(left_out | {f"gold: {name}": count for name, count in corpus.flaws.items()})
     notes += sum((Counter(part.notes) for part in scored), Counter())
     values = {"notes": dict(notes), "unreadable": corpus.unreadable}
     values["sources"] = corpus.sources | predictions.sources

@@ -112,7 +112,7 @@ def test_own_tables_are_read_a_piece_at_a_time_to_the_same_evaluation(tmp_path, 
     parts, types = in_parts(*files, 4, **how), how.pop("types", None)
     whole = formlab.evaluate(*pair(*files, types=types), **how)
     assert len(list(parts.parts())) > 2
-    assert parts.notes[STRANGE] == whole.notes[STRANGE] == 1
+    assert parts.notes[f"{STRANGE}: x"] == whole.notes[f"{STRANGE}: x"] == 1
     check_equal(parts, whole)
     assert parts.corpus.records.height == whole.corpus.records.height
     assert parts.system == whole.system == "answers"

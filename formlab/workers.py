@@ -56,9 +56,8 @@ def threads(
     try:
         yield from _completed(lambda _: submit, iter(jobs), workers, 2 * max(1, workers))
     finally:
-        # It may make those that are under way hurry, which are waited for.
         if ended is not None:
-            ended()
+            ended()  # It may make those that are under way hurry, which are waited for.
         pool.shutdown(cancel_futures=True)
 
 
@@ -110,8 +109,7 @@ def processes(count: int, function: Callable[[J], R]) -> Iterator[futures.Execut
             # Each of them starts with a job.
             started = [pool.submit(callable, function) for _ in range(count)]
             if count == 1:
-                # A process that does not even start is no job's fault.
-                started[0].result()
+                started[0].result()  # Not even to start is no job's fault.
             yield pool
         except futures.BrokenExecutor as error:
             remedy = "functions of a file instead of a notebook's, or one worker"
@@ -131,6 +129,8 @@ def _begin(pipe: connection.Connection, count: int) -> None:
     for name in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "RAYON_NUM", "POLARS_MAX"):
         os.environ.setdefault(f"{name}_THREADS", str(max(1, cores() // count)))
     threading.Thread(target=watch, daemon=True).start()
+    if registry.named():
+        registry.entries()  # A job may have a function of a plug-in's file.
 
 
 def _do(function: Callable[[J], R], job: J) -> R:

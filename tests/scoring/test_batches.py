@@ -125,7 +125,8 @@ def test_a_benchmark_is_read_a_batch_at_a_time_with_any_table(tmp_path, in_parts
     fields.select("doc_id", "path", "value", split=pl.lit("test")).write_csv(file)
 
     def parts():
-        return in_parts(benchmarks.corpora("funsd", split="test", records=900), file, 900)
+        corpora = benchmarks.corpora("funsd", split="test", records=900, apart=True)
+        return in_parts(corpora, file, 900, workers=2)
 
     check_equal(parts(), formlab.evaluate(corpus, file))
     with file.open("a") as more:
@@ -184,8 +185,7 @@ def test_gold_that_cannot_be_read_is_told_wherever_the_scores_go(funsd_root, tmp
     (funsd_root / FILE).write_text("{}")
     rows = [{"doc_id": doc, "path": "/entities/0", "value": "Name:"} for doc in "abc"]
     (tmp_path / "p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    score = ("score", "funsd", "--root", funsd_root, "--json")
-    score += ("--predictions", tmp_path / "p.jsonl")
+    score = "score", "funsd", "--json", "--root", funsd_root, "--predictions", tmp_path / "p.jsonl"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("formlab.benchmarks.BATCH", 1)
         done = formlab(*score, "--out", tmp_path / "e")

@@ -7,7 +7,7 @@ import yaml
 
 from formlab import tables, text
 from formlab.scoring.align import judged
-from formlab.scoring.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY, cause, causes
+from formlab.scoring.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY, advice, cause, causes
 from formlab.tables import BOX
 from tests.seeds import ALL
 
@@ -28,7 +28,8 @@ def test_right_value_that_is_written_otherwise_says_how_and_nothing_worse():
 def test_every_cause_has_one_stage_and_one_sentence_on_what_to_try():
     assert len(set(CAUSES)) == len(CAUSES) == sum(map(len, STAGES.values()))
     assert set(WHAT_TO_TRY) == set(STAGE_OF) == set(CAUSES)
-    assert all(said[0].isupper() and said.endswith(".") for said in WHAT_TO_TRY.values())
+    tips = [advice(name, pages=pages) for name in CAUSES for pages in (True, False)]
+    assert all(tip[0].isupper() and tip.endswith(".") and "without sep" not in tip for tip in tips)
 
 
 # Words have no letters that look alike, so that a letter swapped is never a look-alike by chance.
@@ -82,12 +83,11 @@ def test_every_pair_has_one_known_cause_whatever_it_holds():
 
 
 def case(**changes):
-    base = {
+    return {
         "benchmark": "b", "split": "s", "doc_id": "1", "system": "m", "task": "text", "path": "/a",
         "gold": "x", "pred": "y", "status": "ok", "outcome": "mismatch", "exact": False,
         "typed": False,
-    }  # fmt: skip
-    return base | changes
+    } | changes  # fmt: skip
 
 
 def found(*rows):

@@ -18,15 +18,15 @@ from formlab.tables import WHOLE_LEVELS
 from formlab.text.values import date_readings, number
 
 OTHER_DOCUMENT, OFFSET = "other_document", "offset"
-# An answer is another document's by itself if it has so many letters and digits, is unlike its
-# gold, and is the gold of this share of the documents at most.
-_LETTERS, _ALIKE, _RARE = 4, 0.6, 0.02
+# An answer is another document's by itself if it has so many letters and digits, is more edits from
+# its gold than a misread one (an item no misreading at all), and few documents' gold, a share.
+_LETTERS, _MISREAD, _RARE = 4, 2, 0.02
 # Else two answers of a document, and half of its wrong ones, must be those of one other document.
 _VOTES, _HALF = 2, 0.5
 # An offset is constant if so many values in so many documents have it, and half of a group's.
 _CASES, _DOCUMENTS = 5, 3
 _KEPT = (*STAGES["answer"], *STAGES["form"], "missed", "reader")
-_IN_PLACE = ("wrong_field", "wrong_row")
+_OWN = ("wrong_field", "wrong_row", "clipped", "merged")  # The document itself has the answer.
 _DIFFERS = ("digit", "other_value", "label_error", "lookalike", "characters")
 _KEY = ["doc_id", "at"]
 _READ = {
@@ -105,7 +105,7 @@ def _wrong(part: pl.LazyFrame) -> pl.DataFrame:
     rows = part.filter(~pl.col("cause").is_in(_KEPT), outcome="mismatch").drop_nulls("pred")
     rows = rows.select("doc_id", "path", "kind", "gold", "pred", "cause", _hash("pred")).collect()
     pairs = list(rows.select("kind", "gold", "pred", "cause").iter_rows())
-    alike = [Levenshtein.normalized_similarity(gold, pred) >= _ALIKE for _, gold, pred, _ in pairs]
+    alike = [Levenshtein.distance(gold, pred) <= _MISREAD for _, gold, pred, _ in pairs]
     shifts = [(cause in _DIFFERS and offsets(*pair)) or None for *pair, cause in pairs]
     return rows.select(
         *_KEY,
@@ -124,8 +124,9 @@ def _other_document(wrong: pl.DataFrame, golds: pl.DataFrame, count: int) -> pl.
     telling, owner = wrong.filter("telling"), pl.col("owner")
     owners = golds.group_by("at").agg(owner.min(), owners=pl.len())
     known = telling.join(owners, on="at").filter(owner != pl.col("doc_id"))
-    placed = pl.col("cause").is_in(_IN_PLACE) | pl.col("pattern").str.contains("*", literal=True)
-    alone = known.filter(~pl.col("alike"), ~placed, pl.col("owners") <= max(1, _RARE * count))
+    is_item = pl.col("pattern").str.contains("*", literal=True) & (pl.col("cause") != "other_value")
+    own = pl.col("cause").is_in(_OWN) | is_item
+    alone = known.filter(~pl.col("alike"), ~own, pl.col("owners") <= max(1, _RARE * count))
     votes = known.filter(pl.col("owners") == 1).group_by("doc_id", "owner").len("votes")
     sources = votes.join(telling.group_by("doc_id").len("errors"), on="doc_id")
     sources = sources.filter(pl.col("votes") >= _VOTES, pl.col("votes") >= _HALF * pl.col("errors"))

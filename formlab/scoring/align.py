@@ -62,7 +62,8 @@ def match(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float = LEAST) -> pl
     >>> match(gold, pred, least=0.9).height
     0
     """
-    name = pl.col("path").map_elements(_plain_path, return_dtype=pl.String)
+    name = pl.col("path").str.tail(_TAIL).map_elements(plain, return_dtype=pl.String)
+    name = name.str.replace_all(" /", "/", literal=True).str.replace_all("/ ", "/", literal=True)
     turn = pl.int_range(pl.len()).over("doc_id", "name")
     sides = gold.with_row_index("row"), pred.with_row_index("other")
     sides = [side.with_columns(name=name).with_columns(turn=turn) for side in sides]
@@ -75,10 +76,6 @@ def match(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float = LEAST) -> pl
     pairs = pairs.sort("row")
     both = gold.select("doc_id", "path")[pairs["row"]]
     return both.with_columns(pred_path=pred["path"][pairs["other"]], match=pairs["match"])
-
-
-def _plain_path(path: str) -> str:
-    return plain(path[-_TAIL:]).replace(" /", "/").replace("/ ", "/")
 
 
 def _most_alike(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float) -> pl.DataFrame:

@@ -34,7 +34,7 @@ MEANS = {
     "api_error": "The call failed.",
     "missing_document": "There is no answer for the document.",
     "missed": "The value stands nowhere in the output.",
-    "other_value": "Another value was given, no misreading of this one and no other field's.",
+    "other_value": "Another value was given, no misreading and no other field's.",
     "other_document": "The value is that of the same field in another document.",
     "wrong_field": "The value belongs to another field, or stands in the output outside its field.",
     "wrong_row": "The value belongs to the same field of another row.",
@@ -68,6 +68,7 @@ MEANS = {
 
 # What was read for what, where the two texts alone tell.
 EXAMPLES = {
+    "other_value": ("Ada Berg", "Ada Voss"),
     "clipped": ("Total due", "Total"),
     "merged": ("October 27", "DATE October 27"),
     "lookalike": ("Illinois", "lllin0is"),
@@ -92,8 +93,7 @@ HEAD = """# Causes of error
 Every value that differs from the gold has one cause, and the cause a stage. The two texts are
 compared first: what fills the whole text (a number, an amount, a date) before its characters, the
 narrower cause before the wider. Then document and corpus are asked: other fields' gold, boxes, the
-page's text, words of the gold. Findings, galleries and `formlab.scoring.causes.WHAT_TO_TRY` say
-what to try.
+page's text, words of the gold. Findings and galleries say what to try.
 
 | **stage**, cause | meaning |
 |---|---|

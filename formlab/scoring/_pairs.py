@@ -18,8 +18,9 @@ from formlab.text.values import possible_dates
 LONGEST = 2_000
 # From this similarity on, of 100, a text counts as part of another.
 _PART = 85
-# Texts with fewer letters are unlike by chance; below this likeness, in [0, 1], others are.
-_TELLING, _UNLIKE = 5, 0.2
+# Texts with fewer letters, each and together, are unlike by chance; below this likeness, in [0, 1],
+# others are. Words are seldom misread as other words, but often as figures and signs.
+_WORDS, _ANY = (3, 8, 0.35), (4, 10, 0.2)
 _DIGIT, _DIGITS, _PLAIN = map(re.compile, (r"[0-9]", r"[0-9]+", r"[\w\s]+"))
 _NOT_LETTER, _NOT_WORD = re.compile(r"[\W\d_]+"), re.compile(r"[\W_]+")
 _GAP, _PROSE = re.compile(r"(?<=\d)[\W_]+(?=(?P<figures>\d+))|[\W_]+"), re.compile(r"[,;:]\s")
@@ -229,8 +230,8 @@ def _misread(gold: str, pred: str) -> str:
         count = len(_DIGIT.findall(first))
         kept = count - Levenshtein.distance(letters(first), letters(second))
         return "characters" if figures and 2 * kept >= count else "other_value"
-    unlike = "other_value" if _unlike(gold, pred) else "characters"
-    return _roughly_contained(first, second) or unlike
+    found = "other_value" if _unlike(gold, pred) else _roughly_contained(first, second)
+    return found or "characters"
 
 
 def _alike_written(gold: str, pred: str) -> tuple[str, str] | None:
@@ -253,13 +254,17 @@ def _few_changes(gold: str, pred: str) -> bool:
 
 
 def _unlike(gold: str, pred: str) -> bool:
-    """Whether two texts share no word and hardly a letter, and none is a rest of the other."""
-    if set(_NOT_WORD.split(gold.casefold())) & set(_NOT_WORD.split(pred.casefold())) - {""}:
+    """Whether most of the gold, words of both aside, has hardly a letter of the answer's rest."""
+    own, said = (_NOT_WORD.split(value.casefold()) for value in (gold, pred))
+    first = "".join(word for word in own if word not in said)
+    second = "".join(word for word in said if word not in own)
+    least, both, likeness = _ANY if _DIGIT.search(second) else _WORDS
+    if min(len(first), len(second)) < least or len(first + second) < both:
         return False
-    first, second = letters(gold), letters(pred)
-    if min(len(first), len(second)) < _TELLING or _in_order(second, first):
+    if 3 * len(first) < len(letters(gold)) or _in_order(second, first):
         return False
-    return Levenshtein.normalized_similarity(first, second) < _UNLIKE
+    alike = Levenshtein.normalized_similarity(first, second)
+    return alike < likeness and not _roughly_contained(first, second)
 
 
 def _scaled(gold: str, pred: str) -> bool:

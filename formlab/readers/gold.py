@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from formlab import benchmarks, files, tables
+from formlab import benchmarks, files, tables, text
 from formlab.benchmarks.corpus import batch_numbers, image_columns, meta_of
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus
@@ -152,14 +152,16 @@ def _records(values: pl.DataFrame, types: FieldTypes, flaws: Counter[str]) -> pl
     """The fields of documents with their kinds and rules, after a row for each page."""
     is_mended = pl.col("status") == "repaired"
     broken = values.filter(UNREAD | (is_mended & IN_JSON))
-    for text, origin in broken.select("value", "origin").rows()[:1]:
-        raise DataBroken(f"no JSON: {text!r:.200}", where=origin, remedy="mend that file")
+    for value, origin in broken.select("value", "origin").rows()[:1]:
+        raise DataBroken(f"no JSON: {value!r:.200}", where=origin, remedy="mend that file")
     mended = values.filter(is_mended)["doc_id"].n_unique()
     flaws["documents whose text was repaired to be read"] += mended
     kind = pl.coalesce("kind", by_text(values["path"], lambda p: TYPES.get(types.of(p).type)))
     meta = by_text(values["path"], types.rule)
     is_page = pl.col("path").is_null()
     fields = values.filter(~is_page).with_columns(kind, pl.col("value").fill_null(""), meta=meta)
+    words = fields["value"].filter(fields["value"].str.to_lowercase().is_in(text.values.NULL_WORDS))
+    flaws.update(f"values {w!r}, compared as text: leave blank what has no value" for w in words)
     scored = values.filter(is_page, pl.col("value").is_not_null())
     whole = pl.concat([scored, values.select("doc_id", status=pl.lit("unscored"))], how="diagonal")
     whole = whole.unique("doc_id", keep="first", maintain_order=True)

@@ -84,9 +84,8 @@ class FieldTypes(msgspec.Struct, frozen=True):
 
     def rule(self, path: str) -> str | None:
         """How the field at a path is compared, as the `meta` of its records; null if as usual."""
-        said = msgspec.to_builtins(self.of(path)).items()
-        rule = {name: word for name, word in said if name in _RULE}
-        return door.as_text(rule) if rule else None
+        said = msgspec.to_builtins(self.of(path))
+        return door.as_text({name: said[name] for name in said if name in _RULE} or None)
 
     @classmethod
     def read(cls, source: Any) -> FieldTypes:

@@ -87,11 +87,11 @@ def test_types_are_inferred_by_all_values_of_a_field():
 def test_rules_stand_in_records_and_types_in_documents_and_are_saved(tmp_path):
     gold = [
         {"doc_id": "a", "total": 9, "note": "x", "items": [{"name": "Tea"}]},
-        {"doc_id": "b", "note": "y"},
+        {"doc_id": "b", "note": "-"},
     ]
     corpus = readers.corpus(gold, types=Invoice)
     # The notes alone are not declared.
-    assert corpus.flaws == {"types inferred: string": 1}
+    assert "types inferred: string, values '-', compared as text: leave" in ", ".join(corpus.flaws)
     saved = type(corpus).load(corpus.save(tmp_path / "corpus"))
     rules = {p: rule_of(m) for p, m in saved.records.select("path", "meta").rows() if p}
     assert rules == {

@@ -24,7 +24,7 @@ OWN = "own"  # The benchmark of a user's own forms.
 IMAGES, _OTHERS = map(tuple, door.NAMES["endings"].values())
 _ENDING = re.compile(rf"(?<=[^/])(?:{'|'.join(map(re.escape, IMAGES + _OTHERS))})+$", re.IGNORECASE)
 _ALONE, _FOLDED = door.PATTERNS["alike"]
-RENAMED = "documents named by their files, or alike but for punctuation and leading zeros"
+RENAMED = "documents named by their files, or alike but for case, punctuation and leading zeros"
 _HAS_VALUE, _HAS_PATH = pl.col("value").is_not_null(), pl.col("path").is_not_null()
 # The origin of a value inside of a file goes on after `#`.
 _STATUS, IN_JSON = pl.col("status"), pl.col("origin").str.contains(r"(?i)\.json$")
@@ -88,11 +88,10 @@ def in_parts(
     each, places = parts or ([corpus], corpus.documents.select("doc_id", batch=pl.lit(0)))
     fields = corpus.scan("records").drop_nulls("path").filter(pl.col("task") != "layout")
     fields = fields.group_by("path", "task").len().collect(engine="streaming")
-    renamed = renames(given.documents["doc_id"], places["doc_id"])
+    renamed = renames(given.documents["doc_id"], places["doc_id"], notes)
     named = given.documents.select("doc_id", name=pl.col("doc_id").replace(renamed))
     places = named.join(places.rename({"doc_id": "name"}), on="name", how="left")
     paths = given.cut(places.with_columns(pl.col("batch").fill_null(strangers)))
-    notes[RENAMED] += len(renamed)
     moved = moves(paths, fields["path"], notes)
     tasks = fields.group_by("task").agg(pl.col("len").sum())
     usual = tasks.sort("len", "task", descending=[True, False])["task"].first() or "text"
@@ -180,10 +179,9 @@ def _with_choices(given: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     choices = corpus.records["path"].filter(corpus.records["kind"].is_in(["choice", "checkbox"]))
     field = values.by_text(given["path"], lambda path: re.sub(r"/\d+\Z", "", path))
     field = pl.when(field.is_in(choices.unique().implode()), _HAS_VALUE).then(field)
-    again = pl.struct("doc_id", field).is_duplicated()
-    if not given.filter(field.is_not_null()).select(again.any()).item():
+    is_option = field.is_not_null() & pl.struct("doc_id", field).is_duplicated()
+    if choices.is_empty() or not given.select(is_option.any()).item():
         return given
-    is_option = field.is_not_null() & again
     lists = given.filter(is_option).group_by("doc_id", path=field, maintain_order=True)
     lists = lists.agg("value", pl.exclude("doc_id", "path", "value").first())
     texts = pl.Series("value", [*map(door.as_text, lists["value"].to_list())], pl.String)
@@ -227,11 +225,12 @@ def with_paths(given: pl.DataFrame, moved: Mapping[str, str]) -> pl.DataFrame:
     return given.with_columns(pl.when(is_twice).then("path").otherwise(place))
 
 
-def renames(answered: Iterable[str], known: Collection[str]) -> dict[str, str]:
-    """The documents of the gold that answers name by their files, or alike, each by that name."""
-    taken, renamed = {name: name for name in answered}, dict[str, str]()
+def renames(names: Iterable[str], known: Collection[str], notes: dict[str, int]) -> dict[str, str]:
+    """The documents of the gold that answers name by files, or alike (case aside, if one alone)."""
+    taken, renamed = {name: name for name in names}, dict[str, str]()
     strangers = sorted(taken.keys() - {*known})
-    named = by_key(known if strangers else (), file_names)
+    named, single = (by_key(of if strangers else (), file_names) for of in (known, strangers))
+    named = {key: name for key, name in named.items() if key[:1] != " " or key in single}
     for doc_id in strangers:
         for target in [named[name] for name in file_names(doc_id) if name in named][:1]:
             if (first := taken.setdefault(target, doc_id)) == doc_id:
@@ -239,17 +238,19 @@ def renames(answered: Iterable[str], known: Collection[str]) -> dict[str, str]:
             elif not {*file_names(doc_id)[:2]}.isdisjoint(file_names(target)[:2]):
                 what = f"two answers for document {target!r}: {first!r} and {doc_id!r}"
                 raise DataBroken(what, remedy="keep one of them")
+    examples = [f"{name:.80} for {target:.80}" for name, target in renamed.items()][:2]
+    notes[f"{RENAMED}: {', '.join(examples)}"] = len(renamed)
     return renamed
 
 
-def file_names(document: str) -> tuple[str, str, str]:
-    """A document's name without endings, its last step, and that but for zeros and punctuation."""
+def file_names(document: str) -> tuple[str, ...]:
+    """A document's name without endings, its last step, that plain, and after a space folded."""
     name = unquote(urlsplit(document).path) if "://" in document else document
     # File systems write accents in two ways.
     name = _ENDING.sub("", unicodedata.normalize("NFC", name))
     last = name.replace("\\", "/").rstrip("/").rpartition("/")[2]
-    plain = _FOLDED.sub("-", last.removesuffix(".0"))
-    return name, last, re.sub("(?<![0-9])0+(?=[0-9])", "", plain)
+    plain = re.sub("(?<![0-9])0+(?=[0-9])", "", _FOLDED.sub("-", last.removesuffix(".0")))
+    return name, last, plain, " " + re.sub("(?<![0-9])-|-(?![0-9])", "", plain.casefold())
 
 
 def moves(answered: Iterable[str], known: Iterable[str], notes: Counter[str]) -> dict[str, str]:

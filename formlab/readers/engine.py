@@ -85,11 +85,10 @@ def _reader(
         documents = by_name("files for document", zip(names, source.files, strict=True))
         errors, renamed, sizes, has_text = [], dict[str, str](), {}, True
         if corpus is not None:
-            renamed = answers.renames(documents, corpus.documents["doc_id"])
+            renamed = answers.renames(documents, corpus.documents["doc_id"], source.notes)
             sides = corpus.documents.select("doc_id", "width", "height").drop_nulls()
             sizes = sides.rows_by_key("doc_id", unique=True)
             has_text = corpus.records.filter(pl.col("path").is_null())["value"].count() > 0
-        source.notes[answers.RENAMED] += len(renamed)
         for name, file in documents.items():
             doc_id = renamed.get(name, name)
             base = {"role": "answer", "doc_id": doc_id, "origin": file.name}
@@ -248,9 +247,8 @@ def _paged(content: Any) -> Reading:
     for part, pair in pairs:
         # How sure a value is may stand beside it.
         value = part(pair | (_first(pair, "value", "fieldValue") or {}))
-        tick = at(pair, "valueType") or ""
-        said = tick if "checkbox" in tick else at(pair, "correctedValueText")
-        value.text = said or value.text
+        kind, said = at(pair, "valueType") or "", at(pair, "correctedValueText")
+        value.text = (kind if "checkbox" in kind else said) or value.text
         name = at(pair, "correctedKeyText") or part(_first(pair, "key", "fieldName")).text
         keyed.append((name, value))
     fields = (at(form, "fields") or {} for form in _every([document], "documents"))

@@ -131,7 +131,7 @@ def evaluation(
 def _matched(run: Source, corpus: Corpus) -> pl.DataFrame:
     """Each document and path of a run, and where it is in the corpus: `at` and `at_path`."""
     asked = pl.concat([run.rows[role].select(_KEY) for role in ("gold", "answer")]).unique()
-    renamed = answers.renames(asked["doc_id"].unique(), corpus.documents["doc_id"])
+    renamed = answers.renames(asked["doc_id"].unique(), corpus.documents["doc_id"], {})
     # A name may have the field behind the document, such as `0000971160/entities/11`.
     name, field = (pl.col("doc_id").str.extract(part) for part in ("^([^/]*)", "^[^/]*(/.*)"))
     named = asked.with_columns(at=pl.col("doc_id").replace(renamed), at_path="path")

@@ -83,7 +83,7 @@ SAID = {
     '{"doc_id": "form-1", "total": 1, "total": 2}\n': (2, r"name 'total' twice \(.*p\.jsonl:1\)"),
     '{"doc_id": "form-1", "sum": 1, "day": 2}\n': (2, r"gold has: /day.*, /sum.*no answer has"),
     '{"doc_id": "form-1", "totl": 1, "date": "x"}\n': (0, r"no gold has: /totl \(nearest: /total"),
-    '{"doc_id": "form-1", "TOTAL": 1, "date": "x"}\n': (0, "named alike but for case"),
+    '{"doc_id": "Form1", "TOTAL": 1, "date": "x"}\n': (0, "Form1 for form-1.*alike but for case"),
 }
 
 

@@ -196,9 +196,9 @@ OUTCOMES = {
     "by file names and lists": (
         [{"file": "scans/a.png", "field": "/total/0", "answer": "9.00"},
          {"file": "scans/a.png", "field": "party", "answer": "Ada"},
-         {"file": "B.png", "field": "total", "answer": "7"}],
-        {"a/total": "match", "a/party/0": "match", "b/total": "missing",
-         "B.png/total": "unscored"}),
+         {"file": "B.png", "field": "total", "answer": "7"},
+         {"file": "A", "field": "total", "answer": "7"}],
+        {"a/total": "match", "a/party/0": "match", "b/total": "match", "A/total": "unscored"}),
     "by a page": ([{"doc_id": "a", "text": "Ada, Bo: Total 8.00"}],
                   {"a/party/0": "match", "a/total": "mismatch"}),
 }  # fmt: skip

@@ -149,7 +149,6 @@ def json_tallies(
 
 def loaded(text: str) -> Any:
     """The value of a JSON text; None where it is none."""
-    try:
+    with suppress(ValueError, RecursionError):
         return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    return None

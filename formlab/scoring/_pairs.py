@@ -259,9 +259,8 @@ def _unlike(gold: str, pred: str) -> bool:
     first = "".join(word for word in own if word not in said)
     second = "".join(word for word in said if word not in own)
     least, both, likeness = _ANY if _DIGIT.search(second) else _WORDS
-    if min(len(first), len(second)) < least or len(first + second) < both:
-        return False
-    if 3 * len(first) < len(letters(gold)) or _in_order(second, first):
+    is_short = min(len(first), len(second)) < least or len(first + second) < both
+    if is_short or 3 * len(first) < len(letters(gold)) or _in_order(second, first):
         return False
     alike = Levenshtein.normalized_similarity(first, second)
     return alike < likeness and not _roughly_contained(first, second)

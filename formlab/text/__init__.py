@@ -84,9 +84,11 @@ def _kinds_of(kind: str | None, *texts: str) -> Sequence[str]:
 
 
 def _same_value(gold: str, pred: str, kind: str | None, order: str | None) -> bool:
-    read = ((name, read_as(name, gold)) for name in _kinds_of(kind, gold, pred))
-    pairs = ((name, first, read_as(name, pred)) for name, first in read if first)
-    return any(second and _is_same(name, first, second, order) for name, first, second in pairs)
+    for name in _kinds_of(kind, gold, pred):
+        first = read_as(name, gold)
+        if first and (second := read_as(name, pred)) and _is_same(name, first, second, order):
+            return True
+    return False
 
 
 class Ladder(NamedTuple):

@@ -249,8 +249,7 @@ def _paged(content: Any) -> Reading:
         # How sure a value is may stand beside it.
         value = part(pair | (_first(pair, "value", "fieldValue") or {}))
         tick = at(pair, "valueType") or ""
-        said = tick if "checkbox" in tick else at(pair, "correctedValueText")
-        value.text = said or value.text
+        value.text = (tick if "checkbox" in tick else at(pair, "correctedValueText")) or value.text
         name = at(pair, "correctedKeyText") or part(_first(pair, "key", "fieldName")).text
         keyed.append((name, value))
     fields = (at(form, "fields") or {} for form in _every([document], "documents"))

@@ -127,7 +127,7 @@ def is_flat(value: Any, levels: int = DEEPEST) -> bool:
     if not isinstance(value, dict | list):
         return True
     inner = value.values() if isinstance(value, dict) else value
-    return levels > 0 and all(is_flat(part, levels - 1) for part in inner)
+    return levels > 0 and all(type(part) is str or is_flat(part, levels - 1) for part in inner)
 
 
 def from_records(rows: Collection[_Row], *, flaws: Counter[str] | None = None) -> Node:

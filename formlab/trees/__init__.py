@@ -81,6 +81,7 @@ def _check_level(depth: int, path: str) -> None:
         raise DataBroken(problem, where=path if len(path) <= 80 else f"{path[:80]}…", remedy=remedy)
 
 
+@lru_cache(maxsize=2**16)
 def escape(label: str) -> str:
     """A label as one step of a JSON Pointer (RFC 6901)."""
     return label.replace("~", "~0").replace("/", "~1")

@@ -29,12 +29,10 @@ from formlab.tables import STATUSES, USABLE, settings_text
 _OF_ONE = 2
 # So many causes of an evaluation are counted, if each has this share of its errors.
 _CAUSES, _OF_ERRORS = 3, 0.1
-# From this CER on a page counts as bad: as many edits as half of its characters.
-_BAD_PAGE = 0.5
+_BAD_PAGE = 0.5  # From this CER on a page is bad: as many edits as half of its characters.
 # The columns of a comparison that its finding has as well.
 _ROW = ("benchmark", "split", "metric", "n_docs", "n_cases", "n_tested", "ci_low", "ci_high", "p")
-# What is no answer that cannot be used.
-_READABLE = pl.col("status").is_in([*USABLE, "missing"])
+_READABLE = pl.col("status").is_in([*USABLE, "missing"])  # What is no answer that cannot be used.
 
 
 def findings(

@@ -132,8 +132,7 @@ FIXED = {of: [name for stage in of.split(", ") for name in STAGES[stage]] for of
 OTHER = "other"
 _SCHEMA = tables.schema("metric stage value:number gain:number ci_low:number ci_high:number")
 _SCHEMA |= tables.schema("n_cases:int n_docs:int causes:texts")
-# What they may gain: the share of values right, and of documents wholly right.
-METRICS = ("fields", "documents")
+METRICS = ("fields", "documents")  # The share of values right, and of documents wholly right.
 
 
 def what_if(

@@ -46,13 +46,11 @@ class How:
 
     mode: str
     reader: str
-    # Without it scores stay in memory.
-    out: Path | None = None
+    out: Path | None = None  # Without it scores stay in memory.
     # Which documents, in words; the version of the gold, null for that of the benchmark.
     documents: str = ALL
     labels: str | None = None
-    # Null chooses all documents.
-    chosen: frozenset[str] | None = None
+    chosen: frozenset[str] | None = None  # Null chooses all documents.
 
 
 @tables.uncollected()

@@ -1,7 +1,6 @@
 """Runs over time: planted improvements and losses, and none."""
 
 import dataclasses
-import math
 import os
 from collections import Counter
 
@@ -189,6 +188,5 @@ def test_noise_is_claimed_to_be_something_no_more_often_than_alpha(look, noise):
     for seed in range(LOOKS):
         found = analysis.findings(look(noise, seed), most=None, resamples=200)
         # Who is better, on which kinds, and where a system is weak are asked and tested apart.
-        tested = [one for one in found if one.holds and not math.isnan(one.p)]
-        alarms.update({(one.about == "systems", "fields right" in one.claim) for one in tested})
+        alarms.update({(o.about == "systems", "fields right" in str(o)) for o in found if o.p >= 0})
     assert max(alarms.values(), default=0) <= MOST, alarms

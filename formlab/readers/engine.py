@@ -322,6 +322,5 @@ def _entities(holder: Any, name: str) -> dict[str, Any]:
 _XML = partial(_marked_up, parser=etree.XMLParser(resolve_entities=False, load_dtd=False, **_SAFE))
 # Without a declaration libxml2 takes HTML for Latin-1.
 _HOCR = partial(_marked_up, parser=etree.HTMLParser(encoding="utf-8", **_SAFE))
-# In the order of `engines.toml`.
-_READ = (_paged, _textract, _paged, _HOCR, _XML, _XML, _tesseract)
+_READ = (_paged, _textract, _paged, _HOCR, _XML, _XML, _tesseract)  # As in `engines.toml`.
 READERS = {n: _reader(n, read, **_FILES[n]) for n, read in zip(_FILES, _READ, strict=True)}

@@ -26,8 +26,7 @@ SCORE = "log_by_"  # How the columns of a log's scores begin, before the name of
 # What is noted of samples by the words of a report, and of all else; scores by their words.
 _TABLES = tomllib.loads(Path(__file__).with_name("notes.toml").read_text("utf-8"))
 JOINED, OTHERS, _CREDIT = _TABLES.values()
-# What a column can be, with the names that tell it; the columns of the rows of a role.
-NAMES, _ROLES = door.NAMES["log"], door.NAMES["roles"]
+NAMES, _ROLES = door.NAMES["log"], door.NAMES["roles"]  # Names of columns; columns of roles.
 _FAILURE = "Failed to obtain answer"  # What VLMEvalKit writes where there was none.
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
 _ROWS = 10_000  # Rows that are in memory at once, each perhaps of many values.

@@ -31,8 +31,7 @@ _ENOUGH = 200  # Values of a field that are read to infer its type.
 _SAID = ("confidence", "page", "box")
 # Writes a table to a file that is read again in a moment.
 store = partial(pl.DataFrame.write_parquet, compression="lz4", statistics=False, mkdir=True)
-# Columns that rows of values always have.
-_BARE = dict.fromkeys(("status", "kind", "task"), pl.String)
+_BARE = dict.fromkeys(("status", "kind", "task"), pl.String)  # Columns of all rows of values.
 
 
 def pieces(source: Any, columns: Mapping[str, str], notes: Counter[str]) -> Iterator[pl.DataFrame]:
@@ -62,7 +61,7 @@ def pieces(source: Any, columns: Mapping[str, str], notes: Counter[str]) -> Iter
 def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str], bool]:
     """A table's own name of each column that formlab knows, and whether each row is a value."""
     known, names = batch.names, dict(columns)
-    where = batch.home + batch.origins[0]
+    where = batch.home + (batch.header or batch.origins[0])
     for name, column in columns.items():
         if column not in known:
             raise UnknownName.of("column", column, known)
@@ -80,7 +79,8 @@ def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str],
             several = [free[column] for column in usual]
             what = "several columns may name" if several else "no column names"
             what += f" the document, among {', '.join(several or known)[:400]}"
-            raise DataBroken(what, where=where, remedy=_naming(name, several))
+            row = "a row of names above, with doc_id, or " * (not several and bool(batch.header))
+            raise DataBroken(what, where=where, remedy=row + _naming(name, several))
     fields = {*known} - {*names.values(), *_DTYPES, *tables.RECORDS}
     is_long = bool(_KEYS & columns.keys())
     if not is_long and names.keys() >= _KEYS:

@@ -1,8 +1,8 @@
 """Runs over time: planted improvements and losses, and none."""
 
 import dataclasses
-import math
 import os
+from collections import Counter
 
 import numpy as np
 import polars as pl
@@ -184,8 +184,9 @@ def equal_systems(noise, seed):
 @pytest.mark.parametrize("noise", [0.01, 0.02, 0.05, 0.1] if ALL else [0.02])
 @pytest.mark.parametrize("look", [own_forms, funsd, equal_systems])
 def test_noise_is_claimed_to_be_something_no_more_often_than_alpha(look, noise):
-    claims = []
+    alarms = Counter()
     for seed in range(LOOKS):
         found = analysis.findings(look(noise, seed), most=None, resamples=200)
-        claims += [[str(one) for one in found if one.holds and not math.isnan(one.p)]]
-    assert sum(map(bool, claims)) <= MOST, [*filter(None, claims)][:5]
+        # Who is better, on which kinds, and where a system is weak are asked and tested apart.
+        alarms.update({(o.about == "systems", "fields right" in str(o)) for o in found if o.p >= 0})
+    assert max(alarms.values(), default=0) <= MOST, alarms

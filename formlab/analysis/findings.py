@@ -47,9 +47,10 @@ def findings(
     usable answer stands before counts of errors; of each, what concerns more values (`at_least`).
 
     `most`: how many findings, None for all; of one of several evaluations at most two. Who does
-    better is told where `compare` says so, by its p. `alpha`: the chance that any weakness is
-    claimed where there is none; each evaluation has an equal part of it, and adjusts its own tests
-    after Holm. `draws` are as for `summarise`.
+    better over all fields is told where `compare` says so, by its p. `alpha`: the chance that any
+    other finding is claimed where there is nothing. Half of it is for kinds where systems are
+    compared, an equal part of the rest for each evaluation, which adjusts its own tests after Holm.
+    `draws` are as for `summarise`.
     """
     groups: dict[tuple[str, ...], list[Evaluation]] = {}
     for one in evaluations:
@@ -60,9 +61,13 @@ def findings(
         with contextlib.suppress(DataBroken):
             compared.append(common(group).evaluations)
     swaps = {name: draws[name] for name in ("resamples", "seed") if name in draws}
+    rest = alpha / 2 if compared else alpha
     for group in compared:
-        found += tell_apart(group, verdicts(group, **swaps).drop_nulls("better"))
-    bar = alpha / max(len(evaluations), 1)
+        shown = verdicts(group, **swaps).drop_nulls("better")
+        for one, by in zip(tell_apart(group, shown), shown["slice_by"], strict=True):
+            if not by or one.p_adjusted <= rest / len(compared):
+                found.append(one)
+    bar = rest / max(len(evaluations), 1)
     of_one = _OF_ONE if len(evaluations) > 1 else None
     for evaluation in evaluations:
         found += sorted(_Look(evaluation, draws, bar).findings(), key=_weight)[:of_one]
@@ -141,8 +146,7 @@ class _Look:
         yield from self._bad_pages()
         if self.gold.height:
             yield from self._unusable()
-            found = list(self._weaknesses())
-            yield from found or self._causes()
+            yield from [*self._weaknesses()] or self._causes()
 
     def _finding(self, claim: str, about: str, rows: pl.DataFrame, tip: str, **by: Any) -> Finding:
         """A finding on some cases; `numbers` are its effect and the ends of its interval."""

@@ -287,8 +287,7 @@ def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) ->
     # What all values of a document have is the document's: what only an answer has gets it too.
     own, spurious = pl.col(tables.own_columns("records", gold)), pl.col("outcome") == "spurious"
     of_gold = own.filter(~spurious & pl.col("path").is_not_null())
-    is_one = (of_gold.n_unique() == 1).over("doc_id")
-    one = pl.when(is_one).then(of_gold.first().over("doc_id"))
+    one = pl.when((of_gold.n_unique() == 1).over("doc_id")).then(of_gold.first().over("doc_id"))
     return cases.with_columns(pl.when(spurious).then(one).otherwise(own))
 
 

@@ -104,8 +104,7 @@ def _told_apart(records: pl.DataFrame) -> pl.DataFrame:
     is_there = pl.col("path", "value").is_not_null()
     alike = records.select("task", "status", read, is_there, is_boxed).hash_rows()
     rows = records[alike.arg_unique()].select("task", "status", read, *texts, *boxes)
-    rows = rows.sort(pl.all(), nulls_last=True)
-    return tables.table("records", rows.to_dict(as_series=False))
+    return tables.table("records", rows.sort("*", nulls_last=True).to_dict(as_series=False))
 
 
 def _asked(gold: pl.DataFrame, answers: pl.DataFrame) -> Sides | None:

@@ -30,8 +30,7 @@ from formlab.errors import DataBroken, DataMissing, NotAvailable
 T = TypeVar("T")
 # An integer that a table can hold.
 Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-# The most bytes of a file that are read at once.
-LARGEST = 2**31
+LARGEST = 2**31  # The most bytes of a file that are read at once.
 # The limit of `csv` itself is 128 KiB a cell.
 csv.field_size_limit(LARGEST - 1)
 # Tags such as !!bool before other words are followed without a look: all kinds of errors.

@@ -151,14 +151,15 @@ def check_unchanged(file: Path, sha256: str) -> None:
 def _score_command(manifest: Mapping[str, Any], folder: Path) -> str:
     """The command that makes an evaluation of an older format with this version."""
     settings, is_own = manifest.get("settings") or {}, manifest.get("benchmark") == "own"
+    folder = folder.resolve()
     gold, answers = manifest.get("split" if is_own else "benchmark"), folder / "predictions"
     chosen = {"answered": "answered", "listed": "FILE"}
     with suppress(FormlabError, LookupError, TypeError, ValueError):
-        if is_own:  # The file or folder of a user's gold, as far as the kept corpus names it.
+        if is_own:  # The kept corpus has the name of a user's file, mostly in a folder above.
             (gold,) = files.read_json(folder / "corpus" / MANIFEST)["sources"]
-    options = {name: manifest.get(name) for name in ("root", "split", "mode")}
-    if is_own:
-        options = {"images": options["root"], "mode": options["mode"]}
+            gold = next(filter(files.is_file, (home / gold for home in folder.parents)), gold)
+    options = {"images" if is_own else "root": manifest.get("root"), "mode": manifest.get("mode")}
+    options |= {} if is_own else {"split": manifest.get("split")}
     options["predictions"] = answers if (answers / MANIFEST).is_file() else "PREDICTIONS"
     options["documents"] = chosen.get(str(settings.get("documents")).partition(":")[0])
     options |= {"reader": settings.get("reader"), "out": "FOLDER"}

@@ -58,8 +58,7 @@ class Instructions:
         more = [] if main == TASK else [f"arena_{self.observe}"]
         more += ["arena_ruler"] * self.ruler + ["arena_pages"] * self.from_pages
         for name in (f"arena_policy_{self.policy}", *more):
-            task = Task(name, "click", places="")
-            prompts.append(chat.prompt_of(task))
+            prompts.append(chat.prompt_of(Task(name, "click", places="")))
         return "\n\n".join(prompts)
 
 

@@ -65,7 +65,7 @@ def propagation(evaluation: Evaluation, *, required: bool = True) -> pl.DataFram
 def _faults(evaluation: Evaluation, *, required: bool) -> pl.DataFrame:
     rows: list[Row] = []
     fields = evaluation.cases.filter(pl.col("gold").is_not_null(), pl.col("task") == "click")
-    orders = text.date_orders(fields["doc_id"], fields["gold"])
+    orders = text.date_orders(fields["doc_id"], text.orders_shown(*fields.select("doc_id", "gold")))
     by_doc = fields.partition_by("doc_id", as_dict=True, maintain_order=True)
     for document in evaluation.documents.iter_rows(named=True):
         meta = json.loads(document["meta"] or "{}")

@@ -63,7 +63,8 @@ def task_set(
     pages = dataclasses.replace(corpus, documents=asked)
     pages = dataclasses.replace(pages, documents=first(pages, limit or asked.height or 1)[0])
     options = _options(fields)
-    orders = text.date_orders(fields["doc_id"], fields["value"])
+    docs, values = fields.select("doc_id", "value")
+    orders = text.date_orders(docs, text.orders_shown(docs, values))
     by_doc = fields.partition_by("doc_id", as_dict=True, maintain_order=True)
     forms, instances = {}, []
     for document in pages.documents.to_dicts():

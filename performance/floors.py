@@ -1,7 +1,7 @@
 """The floors of speed and memory, each beside what a user would take instead, in one run.
 
-Run: python performance/floors.py [--only text,tree,…] [--fields 100000,1000000] [--workers 1,2]
-                                  [--tiny] [--json]
+Run: python performance/floors.py [--only text,tree,…] [--tiny] [--json], of `score` also
+     [--doors own,table,run,log] [--fields 100000,1000000] [--workers 1,2] [--rounds 3]
 
 Everything on one core and in processor seconds, but for the commands. Exit code 1 where a floor is
 missed; ``--tiny`` tries every measurement on little data and looks at no floor. Data of `score` are
@@ -308,13 +308,14 @@ DOORS = {"own": own, "table": table, "run": run, "log": log}
 
 def score(options: argparse.Namespace) -> Iterator[Row]:
     """`formlab score` by every door that is read a piece at a time: speed, growth, memory."""
-    for name, door in DOORS.items():
+    for name in options.doors:
         first: dict[int, float] = {}
         clock: dict[int, float] = {}
         for fields in options.fields:
             with tempfile.TemporaryDirectory() as folder:
-                words = [*door(Path(folder), fields), "--out", f"{folder}/out"]
-                taken = [command(*words, "--workers", str(n)) for n in options.workers]
+                words = [*DOORS[name](Path(folder), fields), "--out", f"{folder}/out", "--workers"]
+                work = [partial(command, *words, str(n)) for n in options.workers]
+                taken = [min(run() for _ in range(options.rounds)) for run in work]
             for workers, (seconds, busy, peak) in zip(options.workers, taken, strict=True):
                 to_linear = busy / fields / first.setdefault(workers, busy / fields)
                 limit = GIB if fields <= LARGE else 2 * GIB
@@ -322,7 +323,7 @@ def score(options: argparse.Namespace) -> Iterator[Row]:
                 faster = clock.setdefault(fields, seconds) / seconds
                 row |= {"clock_seconds": seconds, "peak_gib": peak / GIB, "to_linear": to_linear}
                 # The seconds of a start are much of what few fields take.
-                is_fast = row["holds"] and (workers == 1 or faster >= TWICE)
+                is_fast = row["holds"] if workers == 1 else faster >= TWICE
                 holds = (is_fast or fields < LARGE) and peak <= limit and to_linear <= LINEAR
                 yield row | {"times_one_worker": faster, "holds": holds}
 
@@ -346,6 +347,8 @@ def main() -> int:
     }
     numbers = lambda words: [int(word) for word in words.split(",")]  # noqa: E731
     parser.add_argument("--only", default=",".join(groups))
+    parser.add_argument("--doors", type=lambda words: words.split(","), default=[*DOORS])
+    parser.add_argument("--rounds", type=int, default=many(3, 1))
     parser.add_argument("--fields", type=numbers, default=[94] if TINY else [100_000, 1_000_000])
     parser.add_argument("--workers", type=numbers, default=[1] if TINY else [1, 2])
     parser.add_argument("--tiny", action="store_true")

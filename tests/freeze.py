@@ -48,8 +48,7 @@ QUESTIONS = [
     ("fincriticaled", []),
     ("formfactory", []),
 ]
-# The address of a model is part of a key.
-PORT = 18463
+PORT = 18463  # The address of a model is part of a key.
 # `make test` scores two main runs of each benchmark, and compares four of these pairs in one mode.
 EVERY = ALL or __name__ == "__main__"
 PAIRS = {

@@ -4,8 +4,7 @@ import time
 
 import psutil
 
-# More than any state takes to come on a machine with three times too much to do.
-LONG = 120.0
+LONG = 120.0  # More than any state takes to come on a machine with three times too much to do.
 
 
 def until(state, *, pause=time.sleep):

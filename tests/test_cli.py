@@ -69,6 +69,7 @@ def test_documents_are_all_those_answered_the_first_or_listed(formlab, work):
     listed = formlab(*score, "--documents", "list.txt")
     answered = formlab(*score, "--documents", "answered", "--split", "test")
     assert "Scored on 1 of 8 documents (answered)" in answered.stderr
+    assert "gold of all 8 documents: entities without text: 3" in answered.stderr
     first = formlab(*score, "--documents", "3", "--split", "test")
     assert "Scored on 3 of 8 documents (all, the first 3)" in first.stderr
     whole = formlab(*score, "--split", "test")

@@ -36,8 +36,7 @@ FOLDERS = {
     "docs/tutorials/funsd.md": {"funsd": "funsd"}, "docs/review.md": {"drafts": "formcraft"},
     OWN_DATA: {"scans": "funsd/testing_data/images"},
 }  # fmt: skip
-# One report tells that a command for all of them is right.
-REPORTS = {OWN_DATA: "65_own_forms"}
+REPORTS = {OWN_DATA: "65_own_forms"}  # One report tells that a command for all of them is right.
 FOLLOWED = [
     "docs/judging.md", "docs/reading-reports.md", "docs/review.md",
     "docs/tutorials/funsd.md", OWN_DATA,

@@ -23,8 +23,7 @@ from tests.made_hostile import COLUMNS, NAMES, evaluation
 from tests.seeds import ALL
 from tests.states import draw_all
 
-# As a table holds them.
-TEXTS = [files.storable(text) for text in STRINGS]
+TEXTS = [files.storable(text) for text in STRINGS]  # As a table holds them.
 SYSTEMS = ["<img src=x onerror=globalThis.__hit=1>\x1b[31m\x00", 'constructor \\" {"']
 BOOK = "a{b} <svg onload=globalThis.__hit=1> '\"=1+1"
 

@@ -227,18 +227,18 @@ def test_a_document_shows_its_order_by_dates_that_leave_no_choice():
          "31.12.2020"]
     )  # fmt: skip
     # b shows both; the number of d is a code; dots are day first whatever the document.
-    assert text.date_orders(docs, values) == {"a": "day", "c": "month"}
+    shown = text.orders_shown(docs, values)
+    assert shown == {"a": "day", "b": "both", "c": "month"}
+    assert text.date_orders("abcdef", shown) == {"a": "day", "c": "month"}
     # One that is otherwise, or shows both, is kept as it is, and outvotes nobody among twenty.
-    many = ["31/12/2020"] * 39 + ["12/31/2020", "5/6/2020"]
-    orders = text.date_orders(pl.Series(map(str, range(41))), pl.Series(many))
-    assert (orders["39"], orders["40"], len(orders)) == ("month", "day", 41)
-    assert "40" not in text.date_orders(pl.Series(map(str, range(32, 41))), pl.Series(many[32:]))
+    many = ["day"] * 39 + ["month"]
+    orders = text.date_orders(range(41), dict(enumerate(many)))
+    assert (orders[39], orders[40], len(orders)) == ("month", "day", 41)
+    assert 40 not in text.date_orders(range(41), dict(enumerate(many[32:], start=32)))
     # Three documents that agree speak for those that show none.
-    agreed = ["31/12/2020", "31-1-20", "20/1/1999", "5/6/2020", None]
-    orders = text.date_orders(pl.Series(list("abcde")), pl.Series(agreed))
-    assert orders == dict.fromkeys("abcde", "day")
-    orders = text.date_orders(pl.Series(list("abc")), pl.Series(agreed[:2] + agreed[3:4]))
-    assert orders == {"a": "day", "b": "day"}
+    agreed = dict.fromkeys("abc", "day")
+    assert text.date_orders("abcde", agreed) == dict.fromkeys("abcde", "day")
+    assert text.date_orders("abc", {"a": "day", "b": "day"}) == {"a": "day", "b": "day"}
 
 
 def test_similarity_is_one_less_edits_over_the_longer_length_and_the_best_accepted_counts():

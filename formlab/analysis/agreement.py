@@ -120,8 +120,7 @@ def rater_agreement(table: pl.DataFrame, raters: Sequence[str], **draws: Any) ->
         same = (totals * (totals - 1)).sum(axis=1) / (len(names) * (len(names) - 1))
         uses = used.reshape(len(used), totals.shape[1] * len(names)).T
         number = rated["doc_id"].rank("dense").cast(pl.Int64).to_numpy() - 1
-        sums = [np.ones(len(used)), same, *uses]
-        sums = by_document(number, sums, rated["doc_id"].n_unique())
+        sums = by_document(number, [np.ones(len(used)), same, *uses], rated["doc_id"].n_unique())
         n_same = int((totals.max(axis=1, initial=0) == len(names)).sum())
         value = estimate(sums, kappa, **draws)
         rows.append((" × ".join(names), *value, rated.height, n_same))

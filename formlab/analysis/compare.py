@@ -22,7 +22,7 @@ from formlab.scoring.evaluate import THRESHOLD, score_again
 from formlab.scoring.fields import READER as DEFAULT_RULE
 from formlab.scoring.fields import others
 from formlab.stats.draws import by_document
-from formlab.stats.sums import Row, document_sums, slice_order
+from formlab.stats.sums import Row, check_slices, document_sums, slice_order
 from formlab.stats.tests import Pair, compared, paired_differences
 from formlab.tables import BOX, CASES, DOCUMENTS, LADDER, Settings
 
@@ -86,8 +86,7 @@ def compare(
     # What is the same whichever system is looked at.
     columns = {*CASES, *DOCUMENTS, *DERIVED}.union(*(system.own for system in systems))
     columns -= {*SYSTEM, "certainty"}
-    if unknown := [name for name in by if name not in columns]:
-        raise UnknownName.of("column of the gold to compare by", unknown[0], columns)
+    check_slices(by, sorted(columns), "column of the gold to compare by")
     found = [values_compared(systems, by, reference, **draws)] if has_values else []
     scores = None if names is None else [name for name in names if name != OUTCOME]
     if scores != [] or not found:

@@ -106,8 +106,7 @@ def keys(cases: pl.DataFrame) -> pl.DataFrame:
 
 def ranked(rows: pl.DataFrame, name: str) -> pl.DataFrame:
     """The values of a column and how many cases have each, the commonest first."""
-    counts = rows[name].drop_nulls().value_counts()
-    return counts.sort("count", name, descending=[True, False])
+    return rows[name].drop_nulls().value_counts().sort("count", name, descending=[True, False])
 
 
 def cause_apart(

@@ -29,12 +29,10 @@ from formlab.tables import STATUSES, USABLE, settings_text
 _OF_ONE = 2
 # So many causes of an evaluation are counted, if each has this share of its errors.
 _CAUSES, _OF_ERRORS = 3, 0.1
-# From this CER on a page counts as bad: as many edits as half of its characters.
-_BAD_PAGE = 0.5
+_BAD_PAGE = 0.5  # From this CER on a page is bad: as many edits as half of its characters.
 # The columns of a comparison that its finding has as well.
 _ROW = ("benchmark", "split", "metric", "n_docs", "n_cases", "n_tested", "ci_low", "ci_high", "p")
-# What is no answer that cannot be used.
-_READABLE = pl.col("status").is_in([*USABLE, "missing"])
+_READABLE = pl.col("status").is_in([*USABLE, "missing"])  # What is no answer that cannot be used.
 
 
 def findings(
@@ -48,10 +46,11 @@ def findings(
     the largest causes of error only where no test shows anything. What a test shows and what has no
     usable answer stands before counts of errors; of each, what concerns more values (`at_least`).
 
-    `most`: how many findings, None for all; of one of several evaluations at most two. `alpha`: the
-    chance that any comparison is claimed where there is nothing. Half of it is for kinds of field
-    where systems are compared; each evaluation and each comparison over all fields has an equal
-    part of the rest, and adjusts its own tests after Holm. `draws` are as for `summarise`.
+    `most`: how many findings, None for all; of one of several evaluations at most two. Who does
+    better over all fields is told where `compare` says so, by its p. `alpha`: the chance that any
+    other finding is claimed where there is nothing. Half of it is for kinds where systems are
+    compared, an equal part of the rest for each evaluation, which adjusts its own tests after Holm.
+    `draws` are as for `summarise`.
     """
     groups: dict[tuple[str, ...], list[Evaluation]] = {}
     for one in evaluations:
@@ -61,15 +60,14 @@ def findings(
         # Other documents or gold, or one system alone: nothing to compare.
         with contextlib.suppress(DataBroken):
             compared.append(common(group).evaluations)
-    rest = alpha / 2 if compared else alpha
-    bar = rest / max(len(evaluations) + len(compared), 1)
     swaps = {name: draws[name] for name in ("resamples", "seed") if name in draws}
+    rest = alpha / 2 if compared else alpha
     for group in compared:
         shown = verdicts(group, **swaps).drop_nulls("better")
         for one, by in zip(tell_apart(group, shown), shown["slice_by"], strict=True):
-            # Differences of kinds are small where systems are compared.
-            if one.p_adjusted <= (rest / len(compared) if by else bar):
+            if not by or one.p_adjusted <= rest / len(compared):
                 found.append(one)
+    bar = rest / max(len(evaluations), 1)
     of_one = _OF_ONE if len(evaluations) > 1 else None
     for evaluation in evaluations:
         found += sorted(_Look(evaluation, draws, bar).findings(), key=_weight)[:of_one]
@@ -148,8 +146,7 @@ class _Look:
         yield from self._bad_pages()
         if self.gold.height:
             yield from self._unusable()
-            found = list(self._weaknesses())
-            yield from found or self._causes()
+            yield from [*self._weaknesses()] or self._causes()
 
     def _finding(self, claim: str, about: str, rows: pl.DataFrame, tip: str, **by: Any) -> Finding:
         """A finding on some cases; `numbers` are its effect and the ends of its interval."""

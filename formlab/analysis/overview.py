@@ -124,16 +124,15 @@ def cause_counts(cases: pl.DataFrame, by: str | None = None, *, pages: bool = Tr
     return counts.sort(*order, *slices)
 
 
-# The stages that can be fixed, in the order in which a page is read, each with its causes.
-FIXED = {"answer": STAGES["answer"], "reading": (*STAGES["find"], *STAGES["characters"])}
-FIXED |= {name: STAGES[name] for name in ("place", "extent", "form", "relation", "extra")}
+# The stages that can be fixed, in the order in which a page is read; two may be fixed as one.
+_FIXED = ("answer", "find, characters", "place", "extent", "form", "relation", "extra")
 # What is no fault of the system: the gold, or how formlab read the page.
-FIXED |= {"label": (*STAGES["gold"], *STAGES["reader"])}
+_FIXED += ("gold, reader",)
+FIXED = {of: [name for stage in of.split(", ") for name in STAGES[stage]] for of in _FIXED}
 OTHER = "other"
 _SCHEMA = tables.schema("metric stage value:number gain:number ci_low:number ci_high:number")
 _SCHEMA |= tables.schema("n_cases:int n_docs:int causes:texts")
-# What they may gain: the share of values right, and of documents wholly right.
-METRICS = ("fields", "documents")
+METRICS = ("fields", "documents")  # The share of values right, and of documents wholly right.
 
 
 def what_if(

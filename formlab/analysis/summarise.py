@@ -83,8 +83,7 @@ def surface(
     """
     name, cases = metrics.get(metric).name, evaluation.fields
     values = (sliced(cases, evaluation.documents, column) for column in (x, y))
-    edges = map((bins or {}).get, (x, y))
-    words = dict(zip(_AXES, map(_words, values, edges), strict=True))
+    words = dict(zip(_AXES, map(_words, values, map((bins or {}).get, (x, y))), strict=True))
     codes = pl.concat_str([word.to_physical() for word in words.values()], separator=" ")
     named = cases.select(slice_value=codes, **words)
     marked = dataclasses.replace(evaluation, cases=cases.with_columns(cell=named["slice_value"]))

@@ -74,8 +74,7 @@ class Tally:
         return float((self.unit_score or self.score)(np.asarray(self.parts, dtype=float)))
 
     def __add__(self, other: Tally) -> Tally:
-        parts = tuple(a + b for a, b in zip(self.parts, other.parts, strict=True))
-        return Tally(parts, self.score)
+        return Tally(tuple(map(sum, zip(self.parts, other.parts, strict=True))), self.score)
 
 
 class Need(NamedTuple):

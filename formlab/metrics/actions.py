@@ -305,8 +305,7 @@ def episodes(
     ]
     done = [v.placed if v.submitted is None else v.submitted for v in verdicts]
     first = np.cumsum([0, *sizes[:-1]])
-    both = np.array([values, done], dtype=float)
-    value, entered = np.add.reduceat(both, first, axis=1) / sizes
+    value, entered = np.add.reduceat(np.array([values, done], float), first, axis=1) / sizes
     click = ratio(np.add.reduceat(parts["click_accuracy"], first))
     scores = {
         "episodic_click": click,

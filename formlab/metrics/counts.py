@@ -60,15 +60,18 @@ def spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
 
 
 def match_tallies(
-    golds: Sequence[str | None],
-    preds: Sequence[str | None],
-    right: Sequence[bool],
-    weights: Sequence[float] | None = None,
+    cases: pl.DataFrame, weights: Sequence[float] | None = None
 ) -> dict[str, np.ndarray]:
-    """Tallies of shape (n, 2) of the metrics ``match_*``, weighted only with `weights` above 0."""
-    in_gold, in_pred, hits = _filled(golds), _filled(preds), np.asarray(right, dtype=float)
-    # A value is None where a side has no such field, and blank where it is left empty.
-    required = np.array([value is not None for value in golds], dtype=float)
+    """Tallies of shape (n, 2) of the metrics ``match_*``, weighted only with `weights` above 0.
+
+    `cases` have the columns ``gold``, ``pred``, ``status`` and ``outcome``.
+    """
+    used = pl.when(pl.col("status").is_in(tables.USABLE)).then("pred").alias("pred")
+    filled = (pl.col("gold", "pred").str.strip_chars() != "").fill_null(value=False)
+    in_gold, in_pred = cases.with_columns(used).select(filled.cast(pl.Float64)).to_numpy().T
+    # A value is null where a side has no such field, and blank where it is left empty.
+    parts = cases.select(pl.col("outcome") == "match", pl.col("gold").is_not_null())
+    hits, required = parts.to_numpy().T.astype(float)
     # A value that is blank on one side and right counts once on each side that has it.
     totals = {"precision": in_pred, "recall": in_gold, "f1": in_gold + in_pred}
     parts = {

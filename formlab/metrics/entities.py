@@ -193,8 +193,7 @@ def match_entities(
             pairs += ((*pair, 1.0) for pair in first.items())
         else:
             pairs += _best(agreeing)
-    columns = schema("gold:int pred:int credit:number")
-    frame = pl.DataFrame(sorted(pairs), columns, orient="row")
+    frame = pl.DataFrame(sorted(pairs), schema("gold:int pred:int credit:number"), orient="row")
     return Matching(frame, np.array(sorted(forgiven), dtype=np.int64))
 
 

@@ -60,11 +60,9 @@ def plain_text(prediction: str) -> str:
     """A prediction as the released code gives it to the judge and searches it."""
     # Beyond this length Python's parser, which the released code uses, may take minutes.
     read = written_events if len(prediction) <= _LONGEST else events
-    pieces = []
-    for data in shown_texts(read(prediction), SILENT):
-        blank = not data.strip(" \n\t\r\f")
-        pieces.append(("\n" if "\n" in data else " ") if blank else data)
-    text = " ".join(pieces)
+    shown = shown_texts(read(prediction), SILENT)
+    # Of white space alone nothing is left but whether a line ends there.
+    text = " ".join(p if p.strip(" \n\t\r\f") else "\n" if "\n" in p else " " for p in shown)
     for pattern, new in _STEPS:
         text = pattern.sub(new, text)
     return text.strip()

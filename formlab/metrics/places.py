@@ -133,8 +133,7 @@ class Places:
         """The tokens that the characters from `start` up to `end` of a unit touch."""
         low, high = self.first_token[unit : unit + 2]
         start, end = start + self.offsets[unit], end + self.offsets[unit]
-        first = bisect_right(self.ends, start, low, high)
-        return first, bisect_left(self.starts, end, low, high)
+        return bisect_right(self.ends, start, low, high), bisect_left(self.starts, end, low, high)
 
     def text(self, first: int, last: int) -> str:
         """The tokens `first` up to `last` as they are written."""

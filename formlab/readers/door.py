@@ -37,8 +37,7 @@ NAMES = {t: {name: of.split() for name, of in names.items()} for t, names in NAM
 FORMS = {ending: form for form, endings in NAMES["forms"].items() for ending in endings}
 TABLES = tuple(FORMS)[:-2]  # All but JSON and archives.
 _BEGINS = {b"PAR1": "parquet", b"PK\x03\x04": "zip", b"\xd0\xcf\x11\xe0": "workbook"}
-# What a workbook has among the first parts of its archive.
-_OF_WORKBOOKS = (b"[Content_Types].xml", b"xl/workbook", b"xl/worksheets/")
+_OF_WORKBOOKS = (b"[Content_Types].xml", b"xl/workbook", b"xl/worksheets/")  # First parts.
 
 
 class Member(NamedTuple):

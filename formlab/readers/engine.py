@@ -247,8 +247,8 @@ def _paged(content: Any) -> Reading:
     for part, pair in pairs:
         # How sure a value is may stand beside it.
         value = part(pair | (_first(pair, "value", "fieldValue") or {}))
-        kind, said = at(pair, "valueType") or "", at(pair, "correctedValueText")
-        value.text = (kind if "checkbox" in kind else said) or value.text
+        tick = at(pair, "valueType") or ""
+        value.text = (tick if "checkbox" in tick else at(pair, "correctedValueText")) or value.text
         name = at(pair, "correctedKeyText") or part(_first(pair, "key", "fieldName")).text
         keyed.append((name, value))
     fields = (at(form, "fields") or {} for form in _every([document], "documents"))
@@ -321,6 +321,5 @@ def _entities(holder: Any, name: str) -> dict[str, Any]:
 _XML = partial(_marked_up, parser=etree.XMLParser(resolve_entities=False, load_dtd=False, **_SAFE))
 # Without a declaration libxml2 takes HTML for Latin-1.
 _HOCR = partial(_marked_up, parser=etree.HTMLParser(encoding="utf-8", **_SAFE))
-# In the order of `engines.toml`.
-_READ = (_paged, _textract, _paged, _HOCR, _XML, _XML, _tesseract)
+_READ = (_paged, _textract, _paged, _HOCR, _XML, _XML, _tesseract)  # As in `engines.toml`.
 READERS = {n: _reader(n, read, **_FILES[n]) for n, read in zip(_FILES, _READ, strict=True)}

@@ -26,8 +26,7 @@ SCORE = "log_by_"  # How the columns of a log's scores begin, before the name of
 # What is noted of samples by the words of a report, and of all else; scores by their words.
 _TABLES = tomllib.loads(Path(__file__).with_name("notes.toml").read_text("utf-8"))
 JOINED, OTHERS, _CREDIT = _TABLES.values()
-# What a column can be, with the names that tell it; the columns of the rows of a role.
-NAMES, _ROLES = door.NAMES["log"], door.NAMES["roles"]
+NAMES, _ROLES = door.NAMES["log"], door.NAMES["roles"]  # Names of columns; columns of roles.
 _FAILURE = "Failed to obtain answer"  # What VLMEvalKit writes where there was none.
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
 _ROWS = 10_000  # Rows that are in memory at once, each perhaps of many values.
@@ -67,7 +66,7 @@ class Sample:
             columns |= {"accepted": accepted} if accepted[1:] else {}
             gold = tuple((place, text) for text in accepted[:1])
         base = "" if self.path == ANSWER else self.path
-        golds = gold if form is None else [*fields(answers.form_in(form), base)]
+        golds = gold if form is None else fields(answers.form_in(form), base)
         status, claims = self._claims(form, base, [path for path, _ in golds])
         credit = {n: _CREDIT.get(str(s).lower().strip(), s) for n, s in self.scores.items()}
         scores = {f"{SCORE}{name}": number(score) for name, score in credit.items()}
@@ -97,7 +96,7 @@ class Sample:
         else:
             is_form = isinstance(answer, Mapping | list)
             claims = fields(answers.form_in(answer), base) if is_form else ()
-        claims = [said for said in claims if status in USABLE and said[1] is not None]
+        claims = [said for said in claims if said[1] is not None] if status in USABLE else []
         if not claims:
             status = "missing" if status in USABLE else status
             claims = [(path, None) for path in ([self.path] if form is None else paths)]
@@ -278,9 +277,8 @@ def of_table(table: Any, source: Source) -> Iterator[Row]:
     yield from sample_rows(source, None, rows, lambda row, place: of_cells(row, named, place))
 
 
-def fields(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
+def fields(value: Any, path: str = "") -> list[tuple[str, str | None]]:
     """The leaves of a JSON value at their JSON Pointers, as text; what has no value is null."""
-    for place, leaf, _ in values_of(value, path, {}):
-        # A number of JSON as it was written, which a user's 9.0 in a workbook is not.
-        is_number = isinstance(leaf, float) and leaf == leaf
-        yield place, leaf if type(leaf) is str else repr(leaf) if is_number else as_text(leaf)
+    found = values_of(value, path, {})
+    # A number of JSON as it was written, which a user's 9.0 in a workbook is not.
+    return [(at, repr(v) if type(v) is float and v == v else as_text(v)) for at, v, _ in found]

@@ -44,6 +44,7 @@ class Batch:
     odd: dict[int, Row] = field(default_factory=dict)
     documents: bool = False  # Whether each row is one.
     home: str = ""
+    header: str = ""  # Where the names of a table stand.
 
     @property
     def names(self) -> list[str]:
@@ -93,8 +94,8 @@ def batches(source: Any, notes: Counter[str]) -> Iterator[Batch]:
         yield from _of_file(found[0], notes)
 
 
-def _batched(rows: Rows, home: str = "", *, documents: bool = False) -> Iterator[Batch]:
-    """Objects as batches with the columns of the first one."""
+def _batched(rows: Rows, home: str = "", **known: Any) -> Iterator[Batch]:
+    """Objects as batches with the columns of the first one, and what else is `known`."""
     batch = names = None
     for origin, row in rows:
         if not isinstance(row, dict):
@@ -102,13 +103,13 @@ def _batched(rows: Rows, home: str = "", *, documents: bool = False) -> Iterator
             remedy = 'an object each, such as {"doc_id": "1", "text": "…"}'
             raise DataBroken(what, where=f"{home}{origin}", remedy=remedy)
         names = tuple(row) if names is None else names
-        batch = batch or Batch([], {name: [] for name in names}, {}, documents, home)
+        batch = batch or Batch([], {name: [] for name in names}, home=home, **known)
         if tuple(row) != names:
             batch.odd[len(batch.origins)] = row
         for name, cells in batch.table.items():
             cells.append(row.get(name))
         batch.origins.append(origin)
-        if len(batch.origins) == (_FILES if documents else ROWS):
+        if len(batch.origins) == (_FILES if batch.documents else ROWS):
             yield batch
             batch = None
     if batch:
@@ -146,7 +147,12 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
         yield from _of_value(value, name, stem(name), home)
     elif form in ("delimited", "workbook"):
         rows = _delimited(member) if form == "delimited" else _workbook(member, notes)
-        yield from _batched(_tabled(rows, home, notes), home)
+        above = list(islice(rows, _ABOVE))
+        title, _ = _header([cells for _, cells in above])
+        notes["rows above the header, left out as a title"] += title
+        for header, _ in above[title : title + 1]:
+            named = _tabled(chain(above[title:], rows), home, notes)
+            yield from _batched(named, home, header=header)
     elif form == "lines":
         yield from _batched(_lines(member), home)
     elif form == "parquet":
@@ -260,20 +266,17 @@ def _header(rows: Sequence[Sequence[Any]]) -> tuple[int, set[str]]:
 
 
 def _tabled(rows: Iterator[tuple[str, Any]], home: str, notes: Counter[str]) -> Rows:
-    """Rows by the names in their header, without a title above it and rows of sums."""
-    above = list(islice(rows, _ABOVE))
-    title, _ = _header([cells for _, cells in above])
-    notes["rows above the header, left out as a title"] += title
-    header = (str(cell).strip() for _, cells in above[title : title + 1] for cell in cells)
+    """Rows by the names in their header, which is the first, without rows of sums."""
+    place, header = next(rows)
     # As pandas calls a column without a name.
-    names = [re.sub("^Unnamed: [0-9]+$", "", name) for name in header]
+    names = [re.sub("^Unnamed: [0-9]+$", "", str(cell).strip()) for cell in header]
     notes["columns without a name, left out"] += names.count("")
     if twice := [name for name in names if name and names.count(name) > 1]:
         what = f"two columns are called {twice[0]!r}"
         remedy = "one name in each column; for merged headings such as Applicant/Name"
-        raise DataBroken(what, where=home + above[title][0], remedy=remedy)
+        raise DataBroken(what, where=home + place, remedy=remedy)
     width, document = len(names), next((n for n in names if plain_name(n) in IDS), None)
-    for origin, cells in chain(above[title + 1 :], rows):
+    for origin, cells in rows:
         if len(cells) > width and {*cells[width:]} != {""}:
             what = f"{len(cells)} cells, and {width} in the header"
             remedy = "name each column, and quote cells with a delimiter"

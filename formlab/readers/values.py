@@ -31,8 +31,7 @@ _ENOUGH = 200  # Values of a field that are read to infer its type.
 _SAID = ("confidence", "page", "box")
 # Writes a table to a file that is read again in a moment.
 store = partial(pl.DataFrame.write_parquet, compression="lz4", statistics=False, mkdir=True)
-# Columns that rows of values always have.
-_BARE = dict.fromkeys(("status", "kind", "task"), pl.String)
+_BARE = dict.fromkeys(("status", "kind", "task"), pl.String)  # Columns of all rows of values.
 
 
 def pieces(source: Any, columns: Mapping[str, str], notes: Counter[str]) -> Iterator[pl.DataFrame]:
@@ -62,7 +61,7 @@ def pieces(source: Any, columns: Mapping[str, str], notes: Counter[str]) -> Iter
 def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str], bool]:
     """A table's own name of each column that formlab knows, and whether each row is a value."""
     known, names = batch.names, dict(columns)
-    where = batch.home + batch.origins[0]
+    where = batch.home + (batch.header or batch.origins[0])
     for name, column in columns.items():
         if column not in known:
             raise UnknownName.of("column", column, known)
@@ -80,7 +79,8 @@ def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str],
             several = [free[column] for column in usual]
             what = "several columns may name" if several else "no column names"
             what += f" the document, among {', '.join(several or known)[:400]}"
-            raise DataBroken(what, where=where, remedy=_naming(name, several))
+            row = "a row of names above, with doc_id, or " * (not several and bool(batch.header))
+            raise DataBroken(what, where=where, remedy=row + _naming(name, several))
     fields = {*known} - {*names.values(), *_DTYPES, *tables.RECORDS}
     is_long = bool(_KEYS & columns.keys())
     if not is_long and names.keys() >= _KEYS:
@@ -206,16 +206,13 @@ def _member(name: str) -> tuple[str, str | None]:
 
 def values_in(cell: Any, path: str) -> Iterator[tuple[str, Any, Row]]:
     """The values in a cell: the path of each, empty for a page's text, and what is said of it."""
-    if not _MARKS.search(cell) if isinstance(cell, str) else type(cell) in _PLAIN:
-        yield path, cell, {}
-        return
-    if isinstance(cell, str) and path:
+    if path and _is_marked(cell):
         # An object or its list as text in a cell, as tables have line items.
         cell = answers.stated(cell)
     elif isinstance(cell, dict) and not path:
         cell = answers.unwrapped(cell)
     for place, leaf, said in values_of(cell, path, {}):
-        if not isinstance(leaf, str) or not _MARKS.search(leaf):
+        if not _is_marked(leaf):
             yield place, leaf, said
             continue
         # A text without a model's reasoning, or the fields of JSON in it; broken JSON stays.
@@ -229,6 +226,11 @@ def values_in(cell: Any, path: str) -> Iterator[tuple[str, Any, Row]]:
         else:
             below = [found for found in values_of(form, "", {}) if as_text(found[1]) is not None]
             yield from ((*found, stated | status) for *found, stated in below or [("", None, {})])
+
+
+def _is_marked(cell: Any) -> bool:
+    """Whether a cell is a text that may hold JSON, or a model's reasoning."""
+    return isinstance(cell, str) and _MARKS.search(cell) is not None
 
 
 def values_of(cell: Any, path: str, said: Row) -> Iterator[tuple[str, Any, Row]]:
@@ -257,8 +259,7 @@ class Stored:
             self.samples = samples(values, self.samples) if sampled else None
             if "system" in values.columns:
                 self.systems |= {*values["system"].drop_nulls()}
-            counts = values.group_by("doc_id", maintain_order=True)
-            documents.append(counts.agg(n=pl.count("path")))
+            documents.append(values.group_by("doc_id", maintain_order=True).agg(n=pl.count("path")))
         counts = pl.concat(documents).group_by("doc_id", maintain_order=True)
         self.documents = counts.agg(pl.sum("n"))
 
@@ -276,7 +277,7 @@ class Stored:
             file.unlink()
         most = Counter[str]()  # How often a path comes in one document.
         for place in places["/batch"].unique().sort():
-            rows = self.rows(place).drop_nulls("path")
+            rows = self.rows(place, columns=["doc_id", "path", "kind"]).drop_nulls("path")
             # What is read where it stands on the page has paths of its own.
             rows = rows.filter(~pl.col("kind").is_in(["word", "line"]).fill_null(value=False))
             counts = rows.group_by("doc_id", "path").len().group_by("path").agg(pl.max("len"))
@@ -287,13 +288,13 @@ class Stored:
         self.lists = sorted(lists)
         return [f"{p}/{n}" if p in lists else p for p in most for n in range(most[p])]
 
-    def rows(self, number: int, lists: Collection[str] = ()) -> pl.DataFrame:
-        """The rows of a batch, those at the paths of `lists` as their items."""
+    def rows(self, number: int, lists: Collection[str] = (), columns: Any = "*") -> pl.DataFrame:
+        """Some columns of a batch, the values at the paths of `lists` as their items."""
         paths = sorted(self.folder.glob(f"{number}/*"))
-        parts = [self.none, *(pl.read_parquet(path, glob=False) for path in paths)]
+        parts = (pl.scan_parquet(path, glob=False) for path in paths)
+        found = pl.concat([self.none.lazy(), *parts], how="diagonal").select(columns).collect()
         item = pl.format("{}/{}", "path", pl.int_range(pl.len()).over("doc_id", "path"))
         path = pl.when(pl.col("path").is_in(sorted(lists))).then(item).otherwise("path")
-        found = pl.concat(parts, how="diagonal")
         return found.with_columns(path=path) if lists else found
 
 

@@ -200,8 +200,7 @@ def _other_writing(gold: str, pred: str) -> str | None:
     if (gold + pred).isascii() and "&" not in gold + pred:
         return None
     # Letters are without marks that are written apart.
-    bare = {letters(unicodedata.normalize("NFD", value)) for value in (gold, pred)}
-    if len(bare) == 1:
+    if len({letters(unicodedata.normalize("NFD", value)) for value in (gold, pred)}) == 1:
         return "diacritic"
     forms = (unicodedata.normalize("NFKC", value) for value in (gold, pred))
     plain = {letters(form.replace("&", " and ")) for form in forms}

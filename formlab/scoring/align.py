@@ -40,9 +40,9 @@ _LONGEST_LABEL, _TAIL = 200, 800
 # Cells of a document's similarities (64 MB); what a model in a loop adds is paired by path alone.
 _LARGEST = 8_000_000
 _WORD, _NUMBER = re.compile(r"[^\W_]+"), re.compile(r"#\d+\Z")
-# A name or a value as it is compared.
+# A name or a value as it is compared; how alike each two of them are.
 plain = lru_cache(1 << 16)(partial(text.normalise, steps=text.LADDER_STEPS))
-_alike = partial(process.cdist, scorer=Levenshtein.normalized_similarity, dtype=np.float64)
+likeness = partial(process.cdist, scorer=Levenshtein.normalized_similarity, dtype=np.float64)
 # The places of a gold and of a predicted field, and their similarity.
 _PAIRS = {"row": pl.UInt32, "other": pl.UInt32, "match": pl.Float64}
 
@@ -89,7 +89,7 @@ def _most_alike(gold: pl.DataFrame, pred: pl.DataFrame, *, least: float) -> pl.D
         # A number behind a label tells equal ones apart.
         labels = ([_NUMBER.sub("", path[2])[:_LONGEST_LABEL] for path in side] for side in paths)
         groups = ([path[0][-_LONGEST_LABEL:] for path in side] for side in paths)
-        alike = _with_boxes(0.75 * _alike(*labels) + 0.25 * _alike(*groups), *frames)
+        alike = _with_boxes(0.75 * likeness(*labels) + 0.25 * likeness(*groups), *frames)
         names = fields["row"], frames[1]["other"]
         rows += [(names[0][i], names[1][j], alike[i, j]) for i, j in assign(alike, least=least)]
     return pl.DataFrame(rows, schema=_PAIRS, orient="row")
@@ -203,8 +203,7 @@ def judged(
     from `text.date_orders`. `words` are those of the whole gold, see `causes`.
     With the column `rules.RULE`, the rules of values say which are right.
     """
-    more = {"gold_status": pl.String, "has_answer": pl.Boolean}
-    empty = pl.DataFrame(schema=tables.CASES | more)
+    empty = pl.DataFrame(schema=tables.CASES | tables.schema("gold_status has_answer:flag"))
     joined = pl.concat([empty, joined], how="diagonal_relaxed").with_columns(system=pl.lit(system))
     level = pl.when(pl.col("path").is_null()).then(pl.lit("page")).otherwise(pl.lit("field"))
     unscored = pl.when(pl.col("gold_status") == "unscored").then("gold_status")

@@ -83,10 +83,8 @@ DERIVED: dict[str, pl.Expr] = {
     "index": pl.col("path").str.extract(_ITEM).cast(pl.Int64, strict=False) + 1,
     "position": pl.concat_str(_THIRDS.values(), separator=" "),
 } | _THIRDS
-# What a table's own column of the name may stand for.
-_OWN = ("year", "case", "index")
-# What is known of a page from its document alone.
-_PAGE = ("width", "height")
+_OWN = ("year", "case", "index")  # What a table's own column of the name may stand for.
+_PAGE = ("width", "height")  # What is known of a page from its document alone.
 # What is known of a value from its gold alone; numbers are sliced where they are cut best.
 NUMBERS = ("length", "box_height", "box_width", "nesting", "year", "magnitude", "index")
 

@@ -46,13 +46,11 @@ class How:
 
     mode: str
     reader: str
-    # Without it scores stay in memory.
-    out: Path | None = None
+    out: Path | None = None  # Without it scores stay in memory.
     # Which documents, in words; the version of the gold, null for that of the benchmark.
     documents: str = ALL
     labels: str | None = None
-    # Null chooses all documents.
-    chosen: frozenset[str] | None = None
+    chosen: frozenset[str] | None = None  # Null chooses all documents.
 
 
 @tables.uncollected()
@@ -176,7 +174,9 @@ def _scored(
     scored = _results(run, "scoring", score, jobs)
     named = ", ".join(f"{name:.80}" for name in sorted({name for _, name in strange})[:2])
     notes = Counter(predictions.notes) + Counter({f"{STRANGE}: {named}": len(strange)})
-    notes += Counter(left_out | {f"gold: {name}": count for name, count in corpus.flaws.items()})
+    # Gold is read, and its flaws are counted, before documents are chosen.
+    every = f" of all {len(names) + left_out[batches.LEFT_OUT]} documents" * (chosen is not None)
+    notes += Counter(left_out | {f"gold{every}: {n}": of for n, of in corpus.flaws.items()})
     notes += sum((Counter(part.notes) for part in scored), Counter())
     values = {"notes": dict(notes), "unreadable": corpus.unreadable}
     values["sources"] = corpus.sources | predictions.sources
@@ -287,8 +287,7 @@ def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) ->
     # What all values of a document have is the document's: what only an answer has gets it too.
     own, spurious = pl.col(tables.own_columns("records", gold)), pl.col("outcome") == "spurious"
     of_gold = own.filter(~spurious & pl.col("path").is_not_null())
-    is_one = (of_gold.n_unique() == 1).over("doc_id")
-    one = pl.when(is_one).then(of_gold.first().over("doc_id"))
+    one = pl.when((of_gold.n_unique() == 1).over("doc_id")).then(of_gold.first().over("doc_id"))
     return cases.with_columns(pl.when(spurious).then(one).otherwise(own))
 
 

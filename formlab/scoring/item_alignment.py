@@ -19,14 +19,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from rapidfuzz import process
-from rapidfuzz.distance import Levenshtein
 
 from formlab import text
 from formlab.metrics import assign
 from formlab.readers.types import rule_of
 from formlab.readers.values import pattern
-from formlab.scoring.align import Orders, plain, rungs
+from formlab.scoring.align import Orders, likeness, plain, rungs
 from formlab.scoring.bands import pattern as field_pattern
 from formlab.scoring.rules import RULE, rights, with_rung
 from formlab.tables import USABLE
@@ -58,6 +56,8 @@ def same_fields(
     [('/party/0', '/party/1'), ('/party/1', '/party/0')]
     """
     is_item = pl.col("path").str.contains(_ITEM)
+    if not any(side.select(is_item.any()).item() for side in (gold, claims)):
+        return same_paths(gold, claims)
     # Values may agree by such a rule that share neither text nor value.
     rules = {meta: rule_of(meta) for meta in gold[RULE].unique()}.items()
     inexact = [n for n, of in rules if of.tolerance is not None or of.comparator == "fuzzy"]
@@ -227,11 +227,9 @@ class _Pairing:
 
     def _values(self, golds: Sequence[int], preds: Sequence[int]) -> np.ndarray:
         """What each pair of rows adds: agreement, or how alike they are."""
-        texts = [[*map(plain, self.spelled.get(row, [""]))] for row in golds]
-        answers = [self.given.get(row) for row in preds]
-        likeness = Levenshtein.normalized_similarity
-        sides = [*chain(*texts)], [plain(value or "") for value in answers]
-        alike = process.cdist(*sides, scorer=likeness, dtype=np.float64)
+        texts = [self.spelled.get(row, [""]) for row in golds]
+        answers = [self.given.get(row, "") for row in preds]
+        alike = _alike([*chain(*texts)], answers)
         alike = np.maximum.reduceat(alike, np.cumsum([0, *map(len, texts[:-1])]), axis=0)
         # Nothing is like a blank value; what agrees with another item's is no misreading of this.
         alike[[row not in self.spelled for row in golds]] = 0.0
@@ -243,6 +241,11 @@ class _Pairing:
             for value, worth in self.agreeing.get(row, {}).items():
                 alike[place, places.get(value, [])] = worth
         return alike
+
+
+def _alike(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    """How alike each two texts are, as they are compared."""
+    return likeness([*map(plain, golds)], [*map(plain, preds)])
 
 
 def _documents(records: pl.DataFrame, lists: dict[str, set[str]]) -> dict[str, dict]:

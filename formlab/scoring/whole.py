@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
@@ -48,7 +48,7 @@ class Whole:
     rules: frozenset[tuple[str | None, ...]] | None
     prompted: bool  # Whether a model was asked.
     marks: frozenset[str]  # What families of tasks note, of `formlab.scoring.tasks.MARKS`.
-    dates: Mapping[str, int]  # How many documents show which order of day and month.
+    dates: Mapping[str, str]  # The order of day and month that documents show.
 
     @classmethod
     def of(cls, corpus: Corpus, predictions: Predictions) -> Whole:
@@ -69,7 +69,7 @@ class Whole:
             rules=declared,
             prompted=predictions.responses["request"].count() > 0,
             marks=frozenset().union(*marks),
-            dates=Counter(text.orders_shown(gold["doc_id"], gold["value"]).values()),
+            dates=text.orders_shown(gold["doc_id"], gold["value"]),
         )
 
     @classmethod
@@ -84,7 +84,7 @@ class Whole:
             rules=frozenset().union(*declared) if declared else None,
             prompted=any(whole.prompted for whole in several),
             marks=frozenset().union(*(whole.marks for whole in several)),
-            dates=sum((Counter(whole.dates) for whole in several), Counter()),
+            dates=dict(ChainMap(*(whole.dates for whole in several))),
         )
 
     @cached_property
@@ -104,8 +104,7 @@ def _told_apart(records: pl.DataFrame) -> pl.DataFrame:
     is_there = pl.col("path", "value").is_not_null()
     alike = records.select("task", "status", read, is_there, is_boxed).hash_rows()
     rows = records[alike.arg_unique()].select("task", "status", read, *texts, *boxes)
-    rows = rows.sort(pl.all(), nulls_last=True)
-    return tables.table("records", rows.to_dict(as_series=False))
+    return tables.table("records", rows.sort("*", nulls_last=True).to_dict(as_series=False))
 
 
 def _asked(gold: pl.DataFrame, answers: pl.DataFrame) -> Sides | None:

@@ -93,5 +93,4 @@ def share(
     """
     total = pl.len() if whole is None else whole.sum()
     sums = rows.group_by("doc_id").agg(part=part.cast(float).sum(), whole=total.cast(float))
-    table = sums.sort("doc_id").select("part", "whole").to_numpy()
-    return estimate(table, ratio, **draws)
+    return estimate(sums.sort("doc_id").select("part", "whole").to_numpy(), ratio, **draws)

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 from functools import partial, reduce
 from itertools import chain
 from operator import xor
@@ -14,7 +15,7 @@ from formlab import metrics, tables
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.scoring.bands import BANDS, DERIVED, roots, sliced
-from formlab.tables import FIELD_LEVELS, LEVELS, TASKS, USABLE, WHOLE_LEVELS
+from formlab.tables import CASES, DOCUMENTS, FIELD_LEVELS, LEVELS, TASKS, USABLE, WHOLE_LEVELS
 
 # What tells the rows of a metric apart; `task` follows from them.
 SLICE = ("level", "slice_by", "slice_value")
@@ -23,6 +24,8 @@ COUNTS = ("n_cases", "n_missing", "n_undefined", "n_reader", "n_ambiguous")
 _KEY = ["by_column", *SLICE, "metric"]
 _MADE = ["task", "mode", "settings"]
 _LABELS = (*SLICE, "metric", *_MADE)
+# By what fields are mostly sliced, beside a user's own columns.
+_USUAL = ("field", "kind", "subtype", "modality", "length", "page", "position", "template")
 
 
 @dataclasses.dataclass
@@ -52,6 +55,14 @@ def slice_order(column: str, value: str) -> tuple[int, float, str]:
         return 0, labels.index(value) if value in labels else float(value), value
     except ValueError:
         return 1 + (value == "none"), 0, value
+
+
+def check_slices(by: Sequence[str], known: Sequence[str], noun: str = "column to slice by") -> None:
+    """Raise `UnknownName` for a column that is not known, with the nearest and the usual ones."""
+    if unknown := [name for name in by if name not in known]:
+        users = {*known} - {*CASES, *DOCUMENTS, *DERIVED}
+        near = get_close_matches(unknown[0], known, n=1, cutoff=0.7)
+        raise UnknownName.of(noun, unknown[0], {*near, *users, *_USUAL, "…"})
 
 
 def document_sums(
@@ -99,9 +110,7 @@ def _added(part: Evaluation, by: Sequence[str]) -> pl.DataFrame:
     """What documents of a part add to each score: rows of sums, and how these were scored."""
     fields = part.scan("cases").filter(~pl.col("level").is_in(WHOLE_LEVELS))
     columns = fields.collect_schema().names()
-    everywhere = dict.fromkeys([*columns, *part.documents.columns, *DERIVED])
-    if unknown := [name for name in by if name not in everywhere]:
-        raise UnknownName.of("column to slice by", unknown[0], everywhere)
+    check_slices(by, [*columns, *part.documents.columns, *DERIVED])
     needed = {"doc_id", "path", "cause", "ambiguous", *by}.union(*map(roots, by))
     fields = fields.select(name for name in columns if name in needed).collect()
     flags = {"n_reader": pl.col("cause") == "reader", "n_ambiguous": pl.col("ambiguous")}

@@ -219,32 +219,29 @@ def date_order(texts: Iterable[str]) -> Order | None:
     return shown.pop() if len(shown) == 1 else None
 
 
-def date_orders(
-    docs: pl.Series, values: pl.Series, corpus: Mapping[str, int] | None = None
-) -> dict[str, Order]:
-    """The order of day and month by document, from the dates in its values and texts.
+def date_orders(docs: Iterable[str], shown: Mapping[str, str]) -> dict[str, Order]:
+    """The order of day and month in some documents, from what those of a corpus have `shown`.
 
     A document that shows none has that of the corpus where at least three others show one and 95 %
-    of them the same; else it is left out, as is one that shows both. `values` are n texts or null,
-    whole pages too; `corpus` counts what all documents show (`orders_shown`), if these are some.
+    of them the same; else it is left out, as is one that shows both.
 
-    >>> docs = pl.Series(["a", "a", "b"])
-    >>> date_orders(docs, pl.Series(["due 31/12/2020.", "05/06/2020", "05/06/2020"]))
-    {'a': 'day'}
+    >>> date_orders(["a", "b"], {"a": "day"}), date_orders(["e"], dict.fromkeys("abc", "day"))
+    ({'a': 'day'}, {'e': 'day'})
     """
-    shown = orders_shown(docs, values)
-    orders = {doc: order for doc, order in shown.items() if order != "both"}
-    counts = Counter(shown.values()) if corpus is None else Counter(corpus)
+    counts = Counter(shown.values())
     usual = max(("day", "month"), key=counts.__getitem__)
-    if counts.total() < _ENOUGH or counts[usual] < _SHARE * counts.total():
-        return orders
-    return dict.fromkeys((doc for doc in docs.unique() if doc not in shown), usual) | orders
+    is_usual = counts.total() >= _ENOUGH and counts[usual] >= _SHARE * counts.total()
+    orders = {doc: shown.get(doc, usual if is_usual else "both") for doc in docs}
+    return {doc: order for doc, order in orders.items() if order != "both"}
 
 
 def orders_shown(docs: pl.Series, values: pl.Series) -> dict[str, str]:
     """The order of day and month that documents show in their dates: day, month or both.
 
-    >>> orders_shown(pl.Series(["a", "a", "b"]), pl.Series(["31/12/2020", "5/6/2020", "5/6/2020"]))
+    `values` are n texts or null, whole pages too, of the documents `docs`.
+
+    >>> docs = pl.Series(["a", "a", "b"])
+    >>> orders_shown(docs, pl.Series(["due 31/12/2020.", "05/06/2020", "05/06/2020"]))
     {'a': 'day'}
     """
     dates = pl.DataFrame({"doc": docs, "value": values.cast(pl.String)})

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,8 @@ _STARTS, _BEGINS, _FENCE, _KEYED, _ESCAPED, _BEFORE, _PYTHON = (
     re.compile(form.replace("{start}", MARKS["json"]["start"])) for form in MARKS["json"].values()
 )
 _AROUND = "text around the JSON left out"
-_AS_WRITTEN: dict[str, Any] = {"parse_int": str, "parse_float": str, "parse_constant": str}
-DECODER = json.JSONDecoder(strict=False, **_AS_WRITTEN)
+_as_written = partial(json.JSONDecoder, parse_int=str, parse_float=str, parse_constant=str)
+_STRICT, DECODER = _as_written(), _as_written(strict=False)
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ def repair(text: str) -> tuple[Any, list[dict[str, str]]]:
 
 def _loaded(text: str) -> Any:
     try:
-        return json.loads(text, **_AS_WRITTEN)
+        return _STRICT.decode(text)
     except (ValueError, RecursionError):
         return None
 

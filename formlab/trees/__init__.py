@@ -81,6 +81,7 @@ def _check_level(depth: int, path: str) -> None:
         raise DataBroken(problem, where=path if len(path) <= 80 else f"{path[:80]}…", remedy=remedy)
 
 
+@lru_cache(maxsize=2**16)
 def escape(label: str) -> str:
     """A label as one step of a JSON Pointer (RFC 6901)."""
     return label.replace("~", "~0").replace("/", "~1")
@@ -127,7 +128,7 @@ def is_flat(value: Any, levels: int = DEEPEST) -> bool:
     if not isinstance(value, dict | list):
         return True
     inner = value.values() if isinstance(value, dict) else value
-    return levels > 0 and all(is_flat(part, levels - 1) for part in inner)
+    return levels > 0 and all(type(part) is str or is_flat(part, levels - 1) for part in inner)
 
 
 def from_records(rows: Collection[_Row], *, flaws: Counter[str] | None = None) -> Node:

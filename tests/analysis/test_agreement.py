@@ -87,7 +87,8 @@ def test_what_is_undefined_or_left_out():
     assert (row["kappa"], row["n_items"], row["n_same"]) == (1.0, 2, 2)
 
 
-ERRORS = {"reading": "digit", "extent": "clipped", "form": "case", "label": "label_error"}
+ERRORS = {"find, characters": "digit", "extent": "clipped", "form": "case"}
+ERRORS |= {"gold, reader": "label_error"}
 
 
 def case(doc, number, cause=None, outcome=None, **more):
@@ -153,16 +154,16 @@ def test_values_that_nobody_asked_for_or_scored_are_of_documents_alone():
         case("b", 1, outcome="unscored"),
     ]  # fmt: skip
     table = what_if(built(cases), resamples=0)
-    rows = table.rows_by_key(["metric", "stage"], named=True, unique=True)
+    rows, read = table.rows_by_key(["metric", "stage"], named=True, unique=True), "find, characters"
     # 1 of the 4 values of the gold that could be scored is right.
-    gains = [rows["fields", stage]["gain"] for stage in ("reading", "form", "extra")]
+    gains = [rows["fields", stage]["gain"] for stage in (read, "form", "extra")]
     assert gains == pytest.approx([0.5, 0.25, 0.0])
     assert rows["fields", "form"]["value"] == 0.25
     # Form a is right after reading and what is too many, form b after its case.
-    gains = [rows["documents", stage]["gain"] for stage in ("reading", "form", "extra")]
+    gains = [rows["documents", stage]["gain"] for stage in (read, "form", "extra")]
     assert gains == pytest.approx([0.25, 0.5, 0.25])
-    assert (rows["fields", "reading"]["n_cases"], rows["fields", "reading"]["n_docs"]) == (2, 1)
-    assert rows["fields", "reading"]["causes"] == ["digit", "missed"]
+    assert (rows["fields", read]["n_cases"], rows["fields", read]["n_docs"]) == (2, 1)
+    assert rows["fields", read]["causes"] == ["digit", "missed"]
 
 
 def test_a_check_with_wrong_sources_is_right_once_its_sources_are():
@@ -184,7 +185,7 @@ def test_edges():
     assert math.isnan(one["ci_low"][0])
     # An error without a cause is fixed as well, last, as is one of no stage.
     own = {"digits": ["digit"]}
-    for stages, other, first in ((FIXED, None, "reading"), (own, "case", "digits")):
+    for stages, other, first in ((FIXED, None, "find, characters"), (own, "case", "digits")):
         cases = [case("a", 0, other, "mismatch"), case("a", 1, "digit")]
         table = what_if(built(cases), metrics=["fields"], stages=stages)
         assert table.select("stage", "gain").rows() == [(first, 0.5), ("other", 0.5)]
@@ -193,5 +194,6 @@ def test_edges():
             what_if(built(), **wrong)
 
 
-def test_every_cause_has_one_stage():
+def test_every_cause_has_one_stage_of_the_same_name():
     assert sorted(itertools.chain(*FIXED.values())) == sorted(causes.CAUSES)
+    assert sorted(", ".join(FIXED).split(", ")) == sorted(causes.STAGES)

@@ -186,10 +186,9 @@ def test_causes_that_tie_are_not_called_the_largest():
 
 def test_no_more_than_two_findings_of_one_evaluation_and_most_in_all():
     several = [evaluation(FIELDS, system=name) for name in "abc"]
-    few = {"resamples": 50}
-    assert len(analysis.findings(several, most=None, **few)) == 6
-    assert len(analysis.findings(several, most=1, **few)) == 1
-    assert analysis.findings(several, **few) == analysis.findings(several, **few)
+    assert len(analysis.findings(several, most=None, **FEW_DRAWS)) == 6
+    assert len(analysis.findings(several, most=1, **FEW_DRAWS)) == 1
+    assert analysis.findings(several, **FEW_DRAWS) == analysis.findings(several, **FEW_DRAWS)
 
 
 def test_findings_stand_by_the_values_they_surely_concern():

@@ -1,8 +1,8 @@
 """Runs over time: planted improvements and losses, and none."""
 
 import dataclasses
-import math
 import os
+from collections import Counter
 
 import numpy as np
 import polars as pl
@@ -162,6 +162,7 @@ def test_a_corpus_is_a_benchmark_a_split_a_mode_and_its_documents():
 ALL = os.environ.get("FORMLAB_TESTS") == "all"
 # At 5 % more than 22 of 300 have a chance of 3 in 100, more than 4 of 12 one of 2 in 10,000.
 LOOKS, MOST = (300, 22) if ALL else (12, 4)
+BETTER = ("systems", False)
 
 
 def own_forms(noise, seed):
@@ -184,8 +185,9 @@ def equal_systems(noise, seed):
 @pytest.mark.parametrize("noise", [0.01, 0.02, 0.05, 0.1] if ALL else [0.02])
 @pytest.mark.parametrize("look", [own_forms, funsd, equal_systems])
 def test_noise_is_claimed_to_be_something_no_more_often_than_alpha(look, noise):
-    claims = []
+    alarms = Counter()
     for seed in range(LOOKS):
         found = analysis.findings(look(noise, seed), most=None, resamples=200)
-        claims += [[str(one) for one in found if one.holds and not math.isnan(one.p)]]
-    assert sum(map(bool, claims)) <= MOST, [*filter(None, claims)][:5]
+        # Who is better over all fields, as `compare` says, is tested apart from all else.
+        alarms.update({(o.about, "fields right" in str(o)) == BETTER for o in found if o.p >= 0})
+    assert max(alarms.values(), default=0) <= MOST, alarms

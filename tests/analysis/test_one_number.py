@@ -94,6 +94,7 @@ def test_report_header_tables_index_and_command_line_have_one_number(tmp_path):
     cells = json.loads(report.ipynb.read_text())["cells"]
     texts = [o["data"]["text/plain"] for c in cells for o in c.get("outputs", ()) if "data" in o]
     plain = "\n".join("".join(text) for text in texts)
+    assert page.count("with and without those whose label or reading is in doubt") >= 3
     for row in rows:
         kind = row["slice_value"]
         # What the header, the gallery's claims and the index say of those that are shown.

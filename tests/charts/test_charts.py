@@ -100,6 +100,7 @@ def test_n_beside_a_ratio_is_of_the_fields_it_is_taken_over():
     for average, n in (("pooled", 3), ("macro", 4)):
         rows = rows.with_columns(n_undefined=pl.lit(1, pl.Int64), average=pl.lit(average))
         assert f"n = {n} in 2 documents" in charts.caption("X.", rows).text
+    assert "those that only an answer has" in str(charts.scores_table(rows).payload)
 
 
 @pytest.mark.parametrize("seed", seeds(30))

@@ -49,7 +49,7 @@ def test_n3_a_comparison_has_one_p_one_verdict_and_one_sign_wherever_it_is_quote
         again = listed.get(finding.systems, finding).p_adjusted, finding.p_adjusted
         assert {verdict["p_holm"], other["p_holm"], *again} == {row["p_holm"]}
         assert verdict["better"] == row["better"] == other["better"]
-        assert finding.holds == (row["better"] is not None)
+        assert finding.holds == (finding.systems in listed) == (row["better"] is not None)
     for rows in (matrix, formlab.compare(systems), formlab.compare(systems[:2], by=["path"])):
         for row in rows.filter(pl.col("p").is_not_nan()).to_dicts():
             shown = max(row["ci_low"], -row["ci_high"]) > 0 and row["p_holm"] <= 0.05

@@ -125,5 +125,5 @@ def test_d07_an_old_evaluation_says_the_command_that_makes_it_anew(work, tmp_pat
     manifest = work / "evals/second/manifest.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"format": 1}))
     _, err = cli("compare", "evals/first", "evals/second", code=2)
-    command = re.search(r"formlab (score .*--out) FOLDER", err.replace("\n", " "))[1].split()
+    command = re.search(r"formlab (score /.* /.*--out) FOLDER", err.replace("\n", " "))[1].split()
     assert value(rows(*command, tmp_path / "new", *F1), "match_accuracy") == 1

@@ -19,8 +19,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 INPUTS = yaml.safe_load((HERE / "inputs.yml").read_text("utf-8"))
 SAMPLES = resources.folder("data/sample")
-# Names that stand nowhere else in an input.
-DOCS = ("ada", "bob", "cyd")
+DOCS = ("ada", "bob", "cyd")  # Names that stand nowhere else in an input.
 
 
 def put(path, content, doc=""):

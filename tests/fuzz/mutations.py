@@ -12,8 +12,7 @@ from backports.zstd import zipfile
 from tests.fuzz.bench import Change
 from tests.nasty_json import BODIES
 
-# So deep nothing is nested that people write.
-DEEP = 3000
+DEEP = 3000  # So deep nothing is nested that people write.
 ODD = yaml.safe_load(Path(__file__).with_name("inputs.yml").read_text("utf-8"))
 TEXTS = (*ODD["texts"], "\ud800", "9" * 5000, "x" * 70_000, "{1." * 100_000)
 TEXTS += tuple(mark * DEEP for mark in ("<number>", "<div>", "[", "{", "- "))

@@ -33,11 +33,11 @@ def test_accuracy_of_a_column_is_its_share_of_true():
     assert metric.tallies([]).shape == (0, 2)
 
 
-def summed(*sides, **options):
-    return {
-        name.removeprefix("match_"): tuple(rows.sum(axis=0))
-        for name, rows in match_tallies(*sides, **options).items()
-    }
+def summed(golds, preds, right, **options):
+    outcomes = ["match" if is_right else "mismatch" for is_right in right]
+    cases = pl.DataFrame({"gold": golds, "pred": preds, "outcome": outcomes, "status": "ok"})
+    found = match_tallies(cases, **options).items()
+    return {name.removeprefix("match_"): tuple(rows.sum(axis=0)) for name, rows in found}
 
 
 def test_tallies_match_hand_count():

@@ -57,8 +57,7 @@ class Scoring:
     @functools.cached_property
     def orders(self) -> dict[str, Any]:
         """Which of day and month each document writes first."""
-        records = self.corpus.records
-        return text.date_orders(records["doc_id"], records["value"], self.whole.dates)
+        return text.date_orders(self.corpus.documents["doc_id"], self.whole.dates)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -166,6 +165,19 @@ def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.Dat
     return score_table(rows, parts, level="answer", mode=mode, slices=slices)
 
 
+def _written(cases: pl.DataFrame, norm: str) -> tuple[list[str], list[str], np.ndarray]:
+    """The texts of both sides as `norm` has them, equal pairs once; the place of each case's."""
+    texts = sides(cases)
+    if norm == NORM:
+        # White space as `str.split` has it.
+        spaced = pl.all().str.replace_all(r"[\s\x1c-\x1f]{2,}|[[\s\x1c-\x1f]--[ ]]", " ")
+        texts = texts.select(map(_composed, texts))
+        texts = texts.select(spaced.str.strip_chars(" ").str.to_lowercase())
+    distinct = texts.unique(maintain_order=True).with_row_index("place")
+    places = texts.join(distinct, on=["gold", "pred"], maintain_order="left")["place"]
+    return distinct["gold"].to_list(), distinct["pred"].to_list(), places.to_numpy()
+
+
 def text_rows(
     scoring: Scoring,
     cases: pl.DataFrame,
@@ -182,15 +194,7 @@ def text_rows(
     `norm` names how texts are written; `more` is for `score_table`.
     """
     chosen = chosen or metrics.of(task, level, view, *(LADDER if view == "text" else ()))
-    texts = sides(cases)
-    if norm == NORM:
-        # White space as `str.split` has it.
-        spaced = pl.all().str.replace_all(r"[\s\x1c-\x1f]{2,}|[[\s\x1c-\x1f]--[ ]]", " ")
-        texts = texts.select(map(_composed, texts))
-        texts = texts.select(spaced.str.strip_chars(" ").str.to_lowercase())
-    # Equal pairs of texts are counted once.
-    distinct = texts.unique(maintain_order=True).with_row_index("place")
-    places = texts.join(distinct, on=["gold", "pred"], maintain_order="left")["place"].to_numpy()
+    written = functools.cache(functools.partial(_written, cases, norm))
     for metric in chosen if cases.height else ():
         if metric.view in LADDER:
             rule = f"fuzzy>={scoring.threshold:g}|{text.DATE_RULE}|of=gold fields"
@@ -199,6 +203,7 @@ def text_rows(
             tallies = metric.count(cases.select(asked_for).to_series().to_list())
         else:
             rule = f"norm={norm}"
-            tallies = metric.count(distinct["gold"].to_list(), distinct["pred"].to_list())
-            tallies = tallies[places] if len(tallies) == distinct.height else tallies
+            golds, preds, places = written()
+            tallies = metric.count(golds, preds)
+            tallies = tallies[places] if len(tallies) == len(golds) else tallies
         yield scoring.rows(cases, {metric.name: tallies}, rule, *rules, level=level, **more)

@@ -85,8 +85,7 @@ def score(scoring: Scoring) -> TaskScores:
         joined = side_by_side(gold, answers, same_paths(gold, answers))
         joined = _with_dependent(joined.with_columns(level=pl.lit(level)), related, scoring)
         # Who read a form and left an item out missed the item, not the document.
-        joined = joined.with_columns(has_answer=pl.col("doc_id").is_in(usable))
-        cases = scoring.judged(joined)
+        cases = scoring.judged(joined.with_columns(has_answer=pl.col("doc_id").is_in(usable)))
         cases = cases.with_columns(dependent="typed", whole=pl.lit(None, pl.Boolean))
         if not claims.height:
             note = "gold contradictions not scored: the predictions answer no check"
@@ -153,8 +152,7 @@ def _field_scores(
     yield scoring.rows(crossed, tallies, "constituents=typed", of_gold, pairing, read=read)
     if field_claims(scoring.whole.answers).height:
         # Which fields were found at all, whatever was read in them.
-        tallies = field_tallies(*sides(cases))
-        yield scoring.rows(cases, tallies, "of=fields with a value", PAIRING)
+        yield scoring.rows(cases, field_tallies(*sides(cases)), "of=fields with a value", PAIRING)
 
 
 def _related(gold: pl.DataFrame, answers: pl.DataFrame, read: pl.DataFrame) -> pl.DataFrame:

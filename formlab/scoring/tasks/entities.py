@@ -125,7 +125,9 @@ def leaves(
     """The leaves of gold and predictions, whether each of them `is_scored`, and notes why not."""
     is_value = (pl.col("task") != "layout") & pl.col("status").is_in(USABLE)
     claims = predictions.records.filter(is_value).drop_nulls("value")
-    orders = orders or text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    if orders is None:
+        docs, values = corpus.records.select("doc_id", "value")
+        orders = text.date_orders(docs, text.orders_shown(docs, values))
     gold, pred = (_parsed(side, orders) for side in (corpus.records, claims))
     blank = gold.filter(pl.col("status") == "unscored").select("doc", "name", is_blank=True)
     pred = pred.join(blank.unique(), on=["doc", "name"], how="left", maintain_order="left")

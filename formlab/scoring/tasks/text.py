@@ -8,7 +8,7 @@ from formlab.scoring import page_text, rules
 from formlab.scoring.align import PRED, side_by_side, with_status
 from formlab.scoring.fields import described, filled, words_of_pages, words_read
 from formlab.scoring.item_alignment import placed, same_fields, same_paths
-from formlab.scoring.tasks._kit import Scoring, TaskScores, sides, text_rows
+from formlab.scoring.tasks._kit import Scoring, TaskScores, text_rows
 from formlab.tables import BOX, USABLE
 
 _PAGE, _UNSCORED = pl.col("path").is_null(), pl.lit("unscored")
@@ -31,10 +31,8 @@ def score(scoring: Scoring) -> TaskScores:
         declared = frozenset(row for row in whole.rules if row[2] is not None)
         known = rules.weights(declared)
         weights = [known.get(pattern(path), 1.0) for path in fields["path"]] if known else None
-        right = (fields["outcome"] == "match").to_list()
-        tallies = match_tallies(fields["gold"].to_list(), sides(fields)["pred"], right, weights)
         rule = rules.described(declared, threshold=scoring.threshold)
-        scores.append(scoring.rows(fields, tallies, rule, read=read))
+        scores.append(scoring.rows(fields, match_tallies(fields, weights), rule, read=read))
     return TaskScores.of([cases], scores, notes)
 
 

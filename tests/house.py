@@ -24,14 +24,14 @@ PAGES = ["charts/", "gallery/", "explore/", "reports/"]
 # Lines of Python by room: limit and goal. A file belongs to the first room that names it.
 ROOMS = {
     # Its modules of scoring come first; at the end it has what no other room names.
-    "spine": (3370, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
+    "spine": (3368, 3400, [f"formlab/scoring/{name}.py" for name in SPINE]),
     "decisions": (178, 180, ["formlab/decisions.py"]),
     "benchmarks": (2991, 3000, ["formlab/benchmarks/"]),
     "readers": (3192, 3200, [f"formlab/{room}/" for room in ("formats", "logs", "own", "readers")]),
     "stats, analysis": (3857, 3900, ANALYSIS),
     "systems": (2476, 2500, SYSTEMS),
     "charts, reports": (4129, 4200, [f"formlab/{room}" for room in PAGES]),
-    "scoring, metrics, text": (7720, 7720, SCORED),
+    "scoring, metrics, text": (7717, 7720, SCORED),
     "arena": (13435, 5000, ["formlab_arena/"]),
     "experiments": (6524, 2800, ["formlab_experiments/"]),
     "review": (4707, 1700, ["formlab_review/"]),
@@ -95,8 +95,8 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (27913, 28000, lambda: total("formlab/**/*.py")),
-    "all packages, lines": (53865, 38800, lambda: sum(map(lines, python_files()))),
+    "core, lines": (27908, 28000, lambda: total("formlab/**/*.py")),
+    "all packages, lines": (53860, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (282, 260, lambda: len(python_files())),
     "fmt: skip": (231, 30, skipped_formats),
     "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),
@@ -112,11 +112,11 @@ OTHERS = {
         lambda: sum(map(notebook_lines, files("notebooks/*.ipynb"))),
     ),
     "docs, bytes": (
-        119261,
+        119251,
         120000,
         lambda: size("docs/**/*.md") - size("docs/reference/commands.md"),
     ),
-    "CHANGELOG, bytes": (11963, 12000, lambda: size("CHANGELOG.md")),
+    "CHANGELOG, bytes": (11959, 12000, lambda: size("CHANGELOG.md")),
     "ARCHITECTURE, bytes": (7422, 9000, lambda: size("ARCHITECTURE.md")),
 }
 

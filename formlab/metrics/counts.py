@@ -70,8 +70,8 @@ def match_tallies(
     filled = (pl.col("gold", "pred").str.strip_chars() != "").fill_null(value=False)
     in_gold, in_pred = cases.with_columns(used).select(filled.cast(pl.Float64)).to_numpy().T
     # A value is null where a side has no such field, and blank where it is left empty.
-    parts = cases.select(pl.col("outcome") == "match", pl.col("gold").is_not_null())
-    hits, required = parts.to_numpy().T.astype(float)
+    is_right, is_asked = pl.col("outcome") == "match", pl.col("gold").is_not_null()
+    hits, required = cases.select(is_right, is_asked).to_numpy().T.astype(float)
     # A value that is blank on one side and right counts once on each side that has it.
     totals = {"precision": in_pred, "recall": in_gold, "f1": in_gold + in_pred}
     parts = {

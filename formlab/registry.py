@@ -157,8 +157,7 @@ def load(path: str | Path) -> ModuleType:
         sys.modules[name] = module = ModuleType(name)
         module.__file__ = path
         # The very bytes that were hashed, and no bytecode is left beside the file.
-        run = partial(exec, compile(code, path, "exec"), vars(module))
-        _run(("file", path, version), run)
+        _run(("file", path, version), partial(exec, compile(code, path, "exec"), vars(module)))
     _STATE.files[path] = version
     with suppress(NotAvailable):
         # Without a folder to write to, a later session has to name the file again.

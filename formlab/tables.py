@@ -99,8 +99,7 @@ def table(name: str, rows: Iterable[Any] | Mapping[str, list[Any]], **same: Any)
     if unknown := sorted(columns.keys() - SCHEMAS[name].keys()):
         remedy = "frame.with_columns for columns of your own" if name in _OPEN else None
         raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}", remedy=remedy)
-    height = len(next(iter(columns.values()), rows))
-    series = []
+    height, series = len(next(iter(columns.values()), rows)), []
     for key, kind in SCHEMAS[name].items():
         made = _series(name, key, columns.get(key, [same.get(key)]), kind)
         series.append(made if key in columns else made.new_from_index(0, height))

@@ -161,9 +161,8 @@ def _is_log(path: Path) -> bool:
     if (reader := formlab.readers.reader_of(path)) is None:
         return logs.is_table(path)
     with suppress(*ODD):
-        rows = islice(reader.read(Source(path)), 1000)
-        told = ((row["role"], any(name.startswith(samples.SCORE) for name in row)) for row in rows)
-        return any(role in ("gold", "figure") or is_scored for role, is_scored in told)
+        run = next(samples.runs_of(islice(reader.read(source := Source(path)), 1000), source))
+        return bool(run.rows["gold"].height or run.log["headline"] or run.log["scorer"])
     return False
 
 
@@ -182,8 +181,7 @@ def _logs(logs: tuple[Any, ...], benchmark: str | None, **given: Any) -> Rows:
         if result is formlab.workers.LOST:
             raise NotAvailable(result, where=path, remedy="more memory, fewer --workers")
     # In the order in which they were named, whichever was read first.
-    places = [path for path in paths for _ in found[path]]
-    evaluations = [evaluation for path in paths for evaluation in found[path]]
+    places, evaluations = zip(*((p, of) for p in paths for of in found[p]), strict=True)
     rows, tables, notes = [], [], Counter[str]()
     for number, evaluation in enumerate(formlab.analysis.named(evaluations)):
         path, folder = places[number], out

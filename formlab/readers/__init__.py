@@ -70,7 +70,7 @@ class Reader(NamedTuple):
     both: Callable[[Path], tuple[Corpus, Predictions]] | None = None  # Gold and answers.
 
     def rows(self, source: Source) -> Iterator[Row]:
-        """The rows of a source; `DataBroken` if it is not laid out as it should be."""
+        """The rows of a source, or samples that have them; `DataBroken` if laid out otherwise."""
         try:
             yield from self.read(source)
         except FormlabError:

@@ -96,12 +96,11 @@ def corpora(
         flaws[f"types inferred: {inferred.fields[path].type}"] += 1
         flaws[_ODD] += inferred.odd.get(path, 0)
     types = FieldTypes(inferred.fields | declared.fields)
-    path, documents = source if isinstance(source, Path) else None, values.documents
+    path, names = source if isinstance(source, Path) else None, values.documents["doc_id"]
     root, pages, texts = None, None, dict[str, list[str]]()
     if images is not None:
         root = Path(images).resolve()
-        pages = find(root, documents["doc_id"], flaws)
-        texts = find(root, documents["doc_id"], Counter(), (".txt",))
+        pages, texts = find(root, names, flaws), find(root, names, Counter(), (".txt",))
     elif path and "image" in values.none.columns:
         root = (path if path.is_dir() else path.parent).resolve()
     key = {"benchmark": OWN, "split": name or (door.stem(path.resolve()) if path else FRAME)}
@@ -157,8 +156,7 @@ def _records(values: pl.DataFrame, types: FieldTypes, flaws: Counter[str]) -> pl
     mended = values.filter(is_mended)["doc_id"].n_unique()
     flaws["documents whose text was repaired to be read"] += mended
     kind = pl.coalesce("kind", by_text(values["path"], lambda p: TYPES.get(types.of(p).type)))
-    meta = by_text(values["path"], types.rule)
-    is_page = pl.col("path").is_null()
+    meta, is_page = by_text(values["path"], types.rule), pl.col("path").is_null()
     fields = values.filter(~is_page).with_columns(kind, pl.col("value").fill_null(""), meta=meta)
     words = fields["value"].filter(fields["value"].str.to_lowercase().is_in(text.values.NULL_WORDS))
     flaws.update(f"values {w!r}, compared as text: leave blank what has no value" for w in words)

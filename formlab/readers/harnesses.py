@@ -239,8 +239,7 @@ def docling_eval(source: Source) -> Iterator[Row]:
         call = {"error": None if status in tables.USABLE else f"conversion: {outcome}"}
         system, name = str(info.get("asset") or info.get("name") or "docling"), row["document_id"]
         gold, answer = _docling_values(gold), _docling_values(answer) if answer else None
-        given = {"scores": scores[str(name)], "call": call}
-        return Sample(name, None, gold, answer, status, system, **given)
+        return Sample(name, None, gold, answer, status, system, scores=scores[str(name)], call=call)
 
     source.files += (shards := _SHARDS(source.path))
     # Not the images, which are most of a shard.

@@ -1,7 +1,7 @@
 """Logs of other harnesses, and any table with a row per sample, as evaluations."""
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,8 @@ from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.readers import Columns, Row, Source, answers, counted, samples, sources
 from formlab.readers.gold import corpora
 from formlab.scoring.causes import STAGE_OF
-from formlab.scoring.evaluate import evaluate
+from formlab.scoring.evaluate import evaluate, is_large, results
+from formlab.workers import each, processes
 
 __all__ = ["differences", "headlines", "join_report", "open_log", "open_logs"]
 
@@ -61,20 +62,22 @@ def open_logs(
     root, split, name = (options.pop(option, None) for option in ("root", "split", "name"))
     is_name = isinstance(benchmark, str)
     corpus = benchmarks.load(benchmark, root=root, split=split) if is_name else benchmark
-    origin = Source(Path(sources.FRAME), corpus, columns or {})
-    runs = [*samples.runs_of(log_rows(source, origin), origin)]
-    if is_name and not split:
-        # The split that the first run fits best: the usual one, if all of the run is of it.
-        least, usual = _matched(runs[0], corpus)["at"].null_count(), corpus
-        for split in benchmarks.get(benchmark).splits_in(usual.root):
-            if least and split != usual.split:
-                with suppress(DataMissing):
-                    other = benchmarks.load(benchmark, root=root, split=split)
-                    if (strange := _matched(runs[0], other)["at"].null_count()) < least:
-                        corpus, least = other, strange
-    runs[0].name = name if name and len(runs) == 1 else runs[0].name
-    options |= {"out": None} if len(runs) > 1 else {}
-    return [evaluation(runs.pop(0), corpus, **options) for _ in range(len(runs))]
+    origin, workers = Source(Path(sources.FRAME), corpus, columns or {}), options.get("workers", 1)
+    with processes(workers, evaluate) if is_large(source, workers) else nullcontext() as pool:
+        framed = partial(results, pool and partial(each, workers=workers, pool=pool), "samples")
+        runs = [*samples.runs_of(log_rows(source, origin), origin, framed)]
+        if is_name and not split:
+            # The split that the first run fits best: the usual one, if all of the run is of it.
+            least, usual = _matched(runs[0], corpus)["at"].null_count(), corpus
+            for split in benchmarks.get(benchmark).splits_in(usual.root):
+                if least and split != usual.split:
+                    with suppress(DataMissing):
+                        other = benchmarks.load(benchmark, root=root, split=split)
+                        if (strange := _matched(runs[0], other)["at"].null_count()) < least:
+                            corpus, least = other, strange
+        runs[0].name = name if name and len(runs) == 1 else runs[0].name
+        options |= {"out": None} if len(runs) > 1 else {}
+        return [evaluation(runs.pop(0), corpus, pool=pool, **options) for _ in range(len(runs))]
 
 
 def log_rows(source: Any, origin: Source) -> Iterator[Row]:
@@ -214,8 +217,7 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
     # An error rate of what was not read is that of an empty text: 1.
     is_rate = scorer in metrics.METRICS and metrics.get(scorer).direction != "up"
     # Of samples that all failed nothing was asked for that could be scored.
-    count = units.height or join_report(evaluation)["failed"]
-    scored = units.drop_nulls("log_score")
+    count, scored = units.height or join_report(evaluation)["failed"], units.drop_nulls("log_score")
     log_figures = [("log", scorer, "log_score", float(is_rate))] if scorer else []
     for by, name, column, blank in (*log_figures, ("formlab", measure, "formlab", 0.0)):
         rows += [(by, name, "scored", scored[column].mean(), scored.height)] if scorer else []

@@ -29,7 +29,7 @@ JOINED, OTHERS, _CREDIT = _TABLES.values()
 NAMES, _ROLES = door.NAMES["log"], door.NAMES["roles"]  # Names of columns; columns of roles.
 _FAILURE = "Failed to obtain answer"  # What VLMEvalKit writes where there was none.
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:')
-_ROWS = 10_000  # Rows that are in memory at once, each perhaps of many values.
+_SEVERAL = ("path", "value")  # What a row may have several of.
 _FEW = pl.col("^(role|system|origin)$")  # A million times the same.
 _DTYPES = tables.DOCUMENTS | tables.RESPONSES | tables.RECORDS
 _DTYPES |= {"epoch": pl.Int64, "score": pl.Float64, "n": pl.Int64}
@@ -52,8 +52,9 @@ class Sample:
     scores: Mapping[str, Any] = field(default_factory=dict)
     call: Row = field(default_factory=dict)
     columns: Row = field(default_factory=dict)
+    origin: str = ""  # Where it stands in the log.
 
-    def rows(self, origin: str = "") -> Iterator[Row]:
+    def rows(self) -> Iterator[Row]:
         """Its gold and answers, a row each, and its call, with the scores of a whole document."""
         form = answers.stated(self.gold) if isinstance(self.gold, str) else self.gold
         form = form if isinstance(form, Mapping) and self.path is not None else None
@@ -75,7 +76,7 @@ class Sample:
         call = {"role": "call", "task": "text", "request": request, "attempts": 1, "path": place}
         texts = dict(self.answer) if isinstance(self.answer, tuple) else {None: self.answer}
         call |= {"text": as_text(texts.get(None)), "status": self.status} | self.call
-        answer = {"origin": origin, "status": status} | (scores if place is not None else {})
+        answer = {"origin": self.origin, "status": status} | (scores if place is not None else {})
         for role, values, said in (("gold", golds, columns), ("answer", claims, answer)):
             if values:
                 paths, texts = map(list, zip(*values, strict=True))
@@ -110,12 +111,12 @@ def sample_rows(
     sample_of: Callable[[Any, str], Sample | Iterable[Sample]],
     figures: Iterable[Row] = (),
     planned: Iterable[Any] = (),
-) -> Iterator[Row]:
-    """The rows of a log's entries, each with where it stands, and the log's `figures`.
+) -> Iterator[Row | Sample]:
+    """The samples of a log's entries, each with where it stands, and the log's `figures`.
 
     The system is the one of a sample, the one model of all, else the `name` of the source.
     """
-    kept: dict[tuple[Any, ...], tuple[str, Sample]] = {}
+    kept: dict[tuple[Any, ...], Sample] = {}
     source.log = {"name": str(split or door.stem(source.path))}
     for origin, entry in entries:
         with reading(source, origin):
@@ -127,19 +128,17 @@ def sample_rows(
                 sample.status = sample.status or ("missing" if sample.answer is None else "ok")
                 key = (sample.system, sample.epoch, sample.doc_id, sample.path)
                 source.notes[JOINED["duplicate"]] += key in kept
-                if sample.status in USABLE or kept.get(key, (0, sample))[1].status not in USABLE:
-                    kept[key] = str(origin), sample
+                if sample.status in USABLE or kept.get(key, sample).status not in USABLE:
+                    kept[key], sample.origin = sample, str(origin)
     if not kept:
         reasons = [note for note in source.notes if note.startswith("first of")]
         what = ": ".join(["the log has no samples", *reasons[-1:]])
         raise DataBroken(what, where=source.path, remedy="a log of a run that has samples")
-    requests = {as_text(sample.request) for _, sample in kept.values()}
+    requests = {as_text(sample.request) for sample in kept.values()}
     source.notes[JOINED["missing"]] += len({*map(as_text, planned)} - requests)
-    models = {as_text(sample.model) for _, sample in kept.values()} - {None}
-    source.name = next(iter(models)) if len(models) == 1 else source.name
-    for origin, sample in map(kept.pop, [*kept]):
-        with reading(source, origin):
-            yield from [*sample.rows(origin)]
+    models = {as_text(sample.model) for sample in kept.values()} - {None}
+    source.name = models.pop() if len(models) == 1 else source.name
+    yield from map(kept.pop, [*kept])
     with reading(source, source.path.name, OTHERS["figures"]):
         yield from figures
 
@@ -156,13 +155,12 @@ def reading(source: Source, origin: object, note: str = JOINED["unreadable"]) ->
         source.notes[note] += 1
 
 
-def runs_of(rows: Iterable[Row], source: Source) -> Iterator[Source]:
+def runs_of(rows: Iterator[Row | Sample], source: Source, results: Any = map) -> Iterator[Source]:
     """The runs of a log, one for each system and epoch; figures are of each of them."""
-    rows, parts = iter(rows), {r: [_frame([dict.fromkeys(of)])[:0]] for r, of in _ROLES.items()}
-    while some := list(islice(rows, _ROWS)):
-        for role in parts.keys() & {row["role"] for row in some}:
-            parts[role].append(_frame([row for row in some if row["role"] == role]))
-    by = {role: pl.concat(frames, how="diagonal") for role, frames in parts.items()}
+    pieces = chain([[]], iter(lambda: [*islice(rows, 2_000)], []))  # Each has all columns.
+    frames, notes = zip(*results(_framed, enumerate(pieces)), strict=True)
+    source.notes.update(sum(notes, Counter()))
+    by = {role: pl.concat([of[role] for of in frames], how="diagonal") for role in _ROLES}
     stem = door.stem(source.path)
     name = files.storable(as_text(source.name) or stem)
     usual = pl.col("system").fill_null(name), pl.col("epoch").fill_null(1)
@@ -178,25 +176,30 @@ def runs_of(rows: Iterable[Row], source: Source) -> Iterator[Source]:
     others = pl.exclude("role", "system", "epoch", "split")
     for system, epoch in keys:
         # Gold and figures that do not say theirs are of every run.
-        is_of = (pl.col("system") == system) & (pl.col("epoch") == epoch)
-        is_of = is_of.fill_null(value=True)
+        is_of = ((pl.col("system") == system) & (pl.col("epoch") == epoch)).fill_null(value=True)
         of_run = {role: rows.filter(is_of).select(others) for role, rows in by.items()}
         is_one = sum(system == other for other, _ in keys) == 1
         said = {"name": system if is_one else f"{system}, epoch {epoch}", "log": log}
         yield replace(source, notes=Counter(source.notes), rows=of_run, **said)
 
 
-def _frame(rows: list[Row]) -> pl.DataFrame:
-    """Rows that may leave columns out, with the dtypes of tables; one for each of their values."""
-    columns = tables.columns_of(rows, {})
-    scores = dict.fromkeys((name for name in columns if name.startswith(SCORE)), pl.Float64)
-    values = {n: columns.pop(n, [None] * len(rows)) for n in ("path", "value")}
-    values = {n: [c if type(c) is list else [c] for c in cells] for n, cells in values.items()}
-    counts = pl.Series([*map(len, values["path"])])
-    values = as_frame({n: [*chain.from_iterable(c)] for n, c in values.items()}, _DTYPES)
-    frame = as_frame(columns, _DTYPES | scores).with_columns(_FEW.cast(pl.Categorical))
-    frame = frame[pl.int_range(len(rows), eager=True).repeat_by(counts).explode()]
-    return pl.concat([frame, values], how="horizontal")
+def _framed(job: tuple[int, list[Row | Sample]]) -> tuple[dict[str, pl.DataFrame], Counter[str]]:
+    """The rows of each role in a piece of a log, one for each value, and notes of odd samples."""
+    rows, frames, source = list[Row](), {}, Source(None)
+    for row in job[1]:
+        with reading(source, getattr(row, "origin", "")):
+            rows += [*row.rows()] if isinstance(row, Sample) else [row]
+    for role, usual in _ROLES.items():
+        of_role = [dict.fromkeys(usual), *(row for row in rows if row["role"] == role)]
+        columns = tables.columns_of(of_role, {})
+        scores = dict.fromkeys((name for name in columns if name.startswith(SCORE)), pl.Float64)
+        values = {n: [c if type(c) is list else [c] for c in columns.pop(n)] for n in _SEVERAL}
+        counts = pl.Series([*map(len, values["path"])])
+        values = as_frame({n: [*chain.from_iterable(c)] for n, c in values.items()}, _DTYPES)
+        frame = as_frame(columns, _DTYPES | scores).with_columns(_FEW.cast(pl.Categorical))
+        frame = frame[pl.int_range(counts.len(), eager=True).repeat_by(counts).explode()]
+        frames[role] = pl.concat([frame, values], how="horizontal")[1:]
+    return frames, source.notes
 
 
 def beside(source: Source, file: Path) -> Row:

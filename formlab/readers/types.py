@@ -32,9 +32,7 @@ _FEW, _SHARE = 5, 0.8  # From so many different values on, such a share must be 
 _TESTS = {
     "boolean": lambda value: text.checked(value) is not None and not _NO_BOX.fullmatch(value),
     # 10.1999 may be October, but a field of such values has numbers.
-    "date": lambda value: (
-        text.date(value) is not None or (any(possible_dates(value)) and text.number(value) is None)
-    ),
+    "date": lambda v: text.date(v) or (any(possible_dates(v)) and text.number(v) is None),
     "number": lambda value: text.number(value) is not None,
     "money": lambda value: text.money(value) is not None,
     # A list as text, whose order says nothing.

@@ -64,8 +64,7 @@ def batches(
         found = found(corpus, pl.lit(value=True))
     is_stem = is_path and not is_run and found.system == stem(predictions.resolve())
     system = {"system": name or (fallback if is_stem else None) or found.system}
-    found = replace(found, **system) if is_one else found.with_scans(found._scans, **system)
-    return corpus, found
+    return corpus, replace(found, **system) if is_one else found.with_scans(found._scans, **system)
 
 
 @tables.uncollected()

@@ -66,6 +66,7 @@ def evaluate(
     reader: str = READER,
     out: str | Path | None = None,
     workers: int | str = 1,
+    pool: Any = None,
     name: str | None = None,
     fallback: str | None = None,
 ) -> Evaluation:
@@ -85,8 +86,8 @@ def evaluate(
     or, as a path, a file with one name a line. `reader` is the rule by which fields are read from a
     page's words, one of `fields.READERS`; what the other rules read stands in `cases.readings`.
     `out` is a folder to save the evaluation in, batch by batch; `workers` how many processes read
-    and score batches, or the address of a Dask scheduler, whose workers must see `out`. `name` is
-    what the system is called, `fallback` where nothing but the name of a file says it.
+    and score batches (in `pool`, if begun), or the address of a Dask scheduler, whose workers must
+    see `out`. `name` is the system's, `fallback` where nothing but the name of a file says it.
 
     Raises `UnknownName` if there is no such mode, document or reading rule; `DataBroken` if no
     prediction is for a document of the corpus, or none is chosen, or files of others are in `out`.
@@ -110,15 +111,13 @@ def evaluate(
             # Processes start while gold is read; one of them reads a large table of answers.
             here = not isinstance(workers, str)
             spread = partial(running.enter_context, processes(workers, know_batch))
-            is_large = isinstance(predictions, Path) and is_file(predictions)
-            is_large = is_large and predictions.stat().st_size > 2**22  # Longer than a start.
-            pool = spread() if here and workers > 1 and is_large else None
-            given = pool and begun(pool, batches.stored, predictions, columns, work / "given")
+            pool = spread() if (is_sent := is_large(predictions, workers)) else pool
+            given = is_sent and begun(pool, batches.stored, predictions, columns, work / "given")
             first = list(islice(gold, 2))
             pool = pool or (spread() if here and workers > 1 and first[1:] else None)
             run = None if here and not first[1:] else partial(each, workers=workers, pool=pool)
             # Other machines may not see the files of gold and answers.
-            named = {"given": given, "results": partial(_results, run if here else None)}
+            named = {"given": given, "results": partial(results, run if here else None)}
             named |= {"columns": columns, "name": name, "fallback": fallback}
             both = batches.batches(first, gold, predictions, new, **named)
             kept = new if out is not None or both[0]._scans else None
@@ -129,6 +128,12 @@ def evaluate(
             # The parts of a large one are read from there until Python ends.
             atexit.register(temporary.pop_all().close)
     return Evaluation.load(home)
+
+
+def is_large(source: Any, workers: int | str) -> bool:
+    """Whether to read a file takes longer than to begin processes, if there are to be some."""
+    is_here = isinstance(workers, int) and workers > 1 and isinstance(source, str | Path)
+    return is_here and is_file(source) and Path(source).stat().st_size > 2**22
 
 
 def _sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str, str]]:
@@ -162,7 +167,7 @@ def _scored(
     # Facts of the whole are not sent along with every part.
     gold = corpus.parts(flaws={}, sources={}, unreadable={})
     jobs = list(enumerate(zip(gold, predictions.parts(notes={}, sources={}), strict=True)))
-    facts = _results(run, "reading", partial(know_batch, how=how), jobs)
+    facts = results(run, "reading", partial(know_batch, how=how), jobs)
     wholes, strange = [whole for whole, _ in facts], [row for _, rows in facts for row in rows]
     if not any(whole and whole.answers.height for whole in wholes):
         raise batches.unmatched(corpus, predictions, strange, names)
@@ -171,7 +176,7 @@ def _scored(
         for file in how.out.glob(f"*/*/{number:05}.parquet"):
             file.unlink()
     score = partial(score_batch, whole=Whole.together(filter(None, wholes)), how=how)
-    scored = _results(run, "scoring", score, jobs)
+    scored = results(run, "scoring", score, jobs)
     named = ", ".join(f"{name:.80}" for name in sorted({name for _, name in strange})[:2])
     notes = Counter(predictions.notes) + Counter({f"{STRANGE}: {named}": len(strange)})
     # Gold is read, and its flaws are counted, before documents are chosen.
@@ -188,7 +193,7 @@ def _scored(
     return evaluation
 
 
-def _results(run: Any, text: str, function: Any, jobs: Iterable[tuple[int, Any]]) -> list[Any]:
+def results(run: Any, text: str, function: Any, jobs: Iterable[tuple[int, Any]]) -> list[Any]:
     """The results for batches, in their order; of several, which `run` does, the count is shown."""
     if run is None:
         return list(map(function, jobs))

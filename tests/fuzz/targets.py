@@ -127,9 +127,9 @@ def written_log(name):
 def read_funsd_bench(folder):
     registry.load(PLUGINS / "funsd_bench.py")
     rows = logs.log_rows(folder / "results", Source(folder / "results"))
-    calls = [row for row in rows if row["role"] == "call"]
-    unreadable = sum(row["status"] == "api_error" for row in calls)
-    return Found(frozenset(row["doc_id"] for row in calls), Counter({"unreadable": unreadable}))
+    found = {row.doc_id: row.status for row in rows if not isinstance(row, dict)}
+    unreadable = sum(status == "api_error" for status in found.values())
+    return Found(frozenset(found), Counter({"unreadable": unreadable}))
 
 
 def pair(ending, folder):

@@ -92,8 +92,8 @@ def plugins():
 
 def rows_of(path, columns=()):
     found, roles = [], ("gold", "answer", "call", "figure")
-    rows = [*logs.log_rows(path, source := Source(path, columns=dict(columns)))]
-    for row in rows:
+    given = logs.log_rows(path, source := Source(path, columns=dict(columns)))
+    for row in [row for of in given for row in ([of] if isinstance(of, dict) else of.rows())]:
         row["system"] = row.get("system") or source.name
         path, value = row.get("path"), row.get("value")
         paths, values = (path, value) if isinstance(path, list) else ([path], [value])

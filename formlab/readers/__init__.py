@@ -69,7 +69,7 @@ class Reader(NamedTuple):
     splits: Callable[[Path], list[str]] = lambda _: []  # Those that a path has answers for.
     both: Callable[[Path], tuple[Corpus, Predictions]] | None = None  # Gold and answers.
 
-    def rows(self, source: Source) -> Iterator[Row]:
+    def rows(self, source: Source) -> Iterator[Any]:
         """The rows of a source, or samples that have them; `DataBroken` if laid out otherwise."""
         try:
             yield from self.read(source)

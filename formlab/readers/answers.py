@@ -44,7 +44,7 @@ def of_folder(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictio
     return found
 
 
-def of_rows(rows: Iterable[Row], source: Source, name: str | None = None) -> Predictions:
+def of_rows(rows: Iterator[Any], source: Source, name: str | None = None) -> Predictions:
     """The predictions that rows of a reader are: its answers, and its calls as responses."""
     run, *others = samples.runs_of(rows, source)
     if others:
@@ -59,14 +59,16 @@ def of_rows(rows: Iterable[Row], source: Source, name: str | None = None) -> Pre
     return dataclasses.replace(found, records=records, responses=exact.responses).check()
 
 
-def of_run(run: Source, corpus: Corpus, given: pl.DataFrame, calls: pl.DataFrame) -> Predictions:
+def of_run(run: Source, corpus: Corpus, given: Any, calls: Any, usual: Any = None) -> Predictions:
     """Answers that a run has at the names of the gold, and its calls, as predictions."""
+    given = with_tasks(given, corpus, usual) if usual else given
     key = {"benchmark": corpus.benchmark, "split": corpus.split, "system": run.name}
     # A log says what its questions are, and nothing of what its answers are.
     records = table(given, key | {"role": "prediction"}).with_columns(field=pl.lit(None, pl.String))
     calls = calls.select(tables.RESPONSES.keys() & {*calls.columns} - key.keys())
     responses = tables.table("responses", calls.to_dicts(), **key)
-    return Predictions(records, responses, run.name, sources=run.hashes)
+    notes = {f"log: {note}": count for note, count in counted(run.notes).items()}
+    return Predictions(records, responses, run.name, {"log": run.log}, run.hashes, notes).check()
 
 
 def of_values(read: Iterator[pl.DataFrame], source: Source) -> Predictions:

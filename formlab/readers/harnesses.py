@@ -287,9 +287,8 @@ def olmocr(source: Source) -> Iterator[Row]:
     def sample_of(entry: tuple[Row, str, str], _: str) -> Sample:
         line, candidate, repeat = entry
         test = _OLMOCR["test"] | {name: cell for name, cell in line.items() if cell is not None}
-        order = f"{test['before']} … {test['after']}"
-        golds = {"present": test["text"], "order": order, "absent": ""}
-        pdf, gold = test["pdf"].removesuffix(".pdf"), golds.get(test["type"])
+        said = {"present": test["text"], "order": "{before} … {after}".format(**test), "absent": ""}
+        pdf, gold = test["pdf"].removesuffix(".pdf"), said.get(test["type"])
         file = pages.get((candidate, pdf, str(test["page"]), repeat))
         source.notes[samples.JOINED["missing"]] += file is None
         source.notes[OTHERS["unjudged"]] += gold is None

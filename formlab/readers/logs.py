@@ -1,6 +1,6 @@
 """Logs of other harnesses, and any table with a row per sample, as evaluations."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -14,7 +14,7 @@ from formlab import benchmarks, files, metrics, readers, tables
 from formlab.benchmarks.corpus import made
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.readers import Columns, Row, Source, answers, counted, samples, sources
+from formlab.readers import Columns, Row, Source, answers, samples, sources
 from formlab.readers.gold import corpora
 from formlab.scoring.causes import STAGE_OF
 from formlab.scoring.evaluate import evaluate, is_large, results
@@ -176,14 +176,13 @@ def _joined(run: Source, corpus: Corpus, *, is_all: bool) -> Corpus:
     return replace(part, records=records)
 
 
-def _predictions(run: Source, corpus: Corpus, of_corpus: pl.Expr) -> Predictions:
-    """The answers for a part of the gold, with the log's own scores as columns of their own."""
+def _predictions(run: Source, corpus: Corpus, of_corpus: pl.Expr) -> Callable[[], Predictions]:
+    """What makes the answers for a part of the gold, with the log's scores as columns."""
     given, calls = (run.rows[role].filter(of_corpus) for role in ("answer", "call"))
     run.rows |= {role: run.rows[role].filter(~of_corpus) for role in ("answer", "call")}
-    notes = {f"log: {note}": count for note, count in counted(run.notes).items()}
+    part = replace(run, rows={}, notes=run.notes.copy())
     run.notes.clear()  # They are of all of the log.
-    found = answers.of_run(run, corpus, answers.with_tasks(given, corpus, "text"), calls)
-    return replace(found, settings={"log": run.log}, notes=notes).check()
+    return partial(answers.of_run, part, corpus, given, calls, usual="text")
 
 
 def join_report(evaluation: Evaluation) -> dict[str, int]:

@@ -157,7 +157,7 @@ def reading(source: Source, origin: object, note: str = JOINED["unreadable"]) ->
 
 def runs_of(rows: Iterator[Row | Sample], source: Source, results: Any = map) -> Iterator[Source]:
     """The runs of a log, one for each system and epoch; figures are of each of them."""
-    pieces = chain([[]], iter(lambda: [*islice(rows, 2_000)], []))  # Each has all columns.
+    pieces = chain([[]], iter(lambda: [*islice(rows, 1_000)], []))  # Each has all columns.
     frames, notes = zip(*results(_framed, enumerate(pieces)), strict=True)
     source.notes.update(sum(notes, Counter()))
     by = {role: pl.concat([of[role] for of in frames], how="diagonal") for role in _ROLES}

@@ -61,7 +61,7 @@ def batches(
     if not is_one:
         corpus, found = _beside(corpus, found, places, folder, results)
     elif callable(found):
-        found = found(corpus, pl.lit(value=True))
+        found = made(found(corpus, pl.lit(value=True)))
     is_stem = is_path and not is_run and found.system == stem(predictions.resolve())
     system = {"system": name or (fallback if is_stem else None) or found.system}
     return corpus, replace(found, **system) if is_one else found.with_scans(found._scans, **system)

@@ -154,8 +154,7 @@ def _joined(run: Source, corpus: Corpus, *, is_all: bool) -> Corpus:
     if known.is_empty():
         return corpus  # Scoring says that nothing meets.
     # A whole document goes with its fields.
-    found = [known, known.select("doc_id", "at")]
-    found = pl.concat(found, how="diagonal").unique(_KEY, keep="first")
+    found = pl.concat([known, known[["doc_id", "at"]]], how="diagonal").unique(_KEY, keep="first")
     for role, rows in run.rows.items():
         rows = rows.join(found, on=_KEY, nulls_equal=True, maintain_order="left")
         run.rows[role] = rows.with_columns(doc_id="at", path="at_path").drop("at", "at_path")

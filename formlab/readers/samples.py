@@ -17,7 +17,7 @@ from formlab.benchmarks.corpus import number
 from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab.readers import ODD, Row, Source, door, sources
 from formlab.readers.door import as_text
-from formlab.readers.values import as_frame, pointer, values_of
+from formlab.readers.values import as_frame, escape, pointer, values_of
 from formlab.tables import USABLE
 from formlab.text import answers
 
@@ -280,8 +280,10 @@ def of_table(table: Any, source: Source) -> Iterator[Row]:
     yield from sample_rows(source, None, rows, lambda row, place: of_cells(row, named, place))
 
 
-def fields(value: Any, path: str = "") -> list[tuple[str, str | None]]:
+def fields(cell: Any, path: str = "") -> list[tuple[str, str | None]]:
     """The leaves of a JSON value at their JSON Pointers, as text; what has no value is null."""
-    found = values_of(value, path, {})
+    if type(cell) is dict and {*map(type, cell.values())} == {str} and not answers.value_in(cell):
+        return [(f"{path}/{escape(str(name))}", text) for name, text in cell.items()]
+    found = values_of(cell, path, {})
     # A number of JSON as it was written, which a user's 9.0 in a workbook is not.
     return [(at, repr(v) if type(v) is float and v == v else as_text(v)) for at, v, _ in found]

@@ -150,9 +150,8 @@ def _of_file(member: Member, notes: Counter[str]) -> Iterator[Batch]:
         above = list(islice(rows, _ABOVE))
         title, _ = _header([cells for _, cells in above])
         notes["rows above the header, left out as a title"] += title
-        for header, _ in above[title : title + 1]:
-            named = _tabled(chain(above[title:], rows), home, notes)
-            yield from _batched(named, home, header=header)
+        for line, _ in above[title : title + 1]:
+            yield from _batched(_tabled(chain(above[title:], rows), home, notes), home, header=line)
     elif form == "lines":
         yield from _batched(_lines(member), home)
     elif form == "parquet":

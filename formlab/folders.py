@@ -122,9 +122,11 @@ class Folder:
         name = f"{number:05}.parquet"
         for table in self.TABLES:
             file, frame = folder / table / name, getattr(self, table)
-            # Columns are read faster than structs; nothing is looked up in scores by their range.
-            frame = frame.unnest("settings", separator=".") if table == "scores" else frame
-            files.write_parquet(file, frame, statistics=table != "scores")
+            if is_scores := table == "scores":
+                # Columns are read faster than structs, and a setting that no score has is none.
+                frame = frame.unnest("settings", separator=".")
+                frame = frame[[s.name for s in frame if s.count() or "settings" not in s.name]]
+            files.write_parquet(file, frame, statistics=not is_scores)  # Of scores none is used.
         for member in self.MEMBERS:
             if (value := getattr(self, member)) is not None:
                 value.check().write_part(folder / member, number)
@@ -167,8 +169,7 @@ class Folder:
         home, content = read_manifest(cls, Path(folder))
         registry.restore(content["plugins"], where=home)
         values = {field: content[field] for field in cls.scalars() if field in content}
-        if values.get("root") is not None:
-            values["root"] = Path(values["root"])
+        values |= {"root": Path(root)} if (root := values.get("root")) is not None else {}
         for member, sha256 in content["members"].items():
             saving.check_unchanged(home / member / MANIFEST, sha256)
             values[member] = cls.MEMBERS[member].load(home / member, scanned=True)
@@ -190,9 +191,10 @@ def _scanned(home: Path, saved: Mapping[str, tuple[str, int, str]], table: str) 
     saving.check_unchanged(file, sha256)
     frame = pl.scan_parquet(file, glob=False)
     names = frame.collect_schema().names()
-    if "settings.rules" in names:
-        settings = pl.col(r"^settings\..+$").name.replace(r"^settings\.", "")
-        return frame.select(pl.exclude(r"^settings\..+$"), settings=pl.struct(settings))
+    if table == "scores" and "settings" not in names:
+        known = {f"settings.{n}": pl.lit(None, kind).alias(n) for n, kind in tables.SETTINGS}
+        known |= {n: pl.col(n).alias(n[9:]) for n in names if n in known}
+        return frame.select(pl.exclude(*known), settings=pl.struct(*known.values()))
     if "field" not in tables.SCHEMAS[table] or "field" in names or "subtype" not in names:
         return frame
     # Saved before 0.3, until 0.4: the field of one's own forms is in `subtype`.

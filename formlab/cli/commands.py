@@ -265,8 +265,7 @@ def report(notebooks: Any, evaluations: Any, changes: Any, manifest: Any, **give
     usual, changed = {"timeout": 600, "figures": True}, given.pop("settings")
     settings = formlab.systems.System("a report", "", None, usual).settings(changed)
     formlab.systems.above_zero(settings, "timeout")
-    given |= {name: settings[name] for name in changed}
-    given = {name: value for name, value in given.items() if value is not None}
+    given = {n: v for n, v in (given | {n: settings[n] for n in changed}).items() if v is not None}
     if manifest and (notebooks or evaluations or changes):
         raise click.UsageError("NOTEBOOKS, --eval and -p go into the manifest")
     if manifest:

@@ -175,7 +175,7 @@ def _scored(
     for number in [number for number, whole in enumerate(wholes) if how.out and not whole]:
         for file in how.out.glob(f"*/*/{number:05}.parquet"):
             file.unlink()
-    score = partial(score_batch, whole=Whole.together(filter(None, wholes)), how=how)
+    score = partial(score_batch, whole=Whole.together([*filter(None, wholes)]), how=how)
     scored = results(run, "scoring", score, jobs)
     named = ", ".join(f"{name:.80}" for name in sorted({name for _, name in strange})[:2])
     notes = Counter(predictions.notes) + Counter({f"{STRANGE}: {named}": len(strange)})
@@ -313,7 +313,7 @@ def score_again(
     how = How(evaluation.mode, reader, documents=settings["documents"], labels=labels)
     corpus = corpus.mapped(gold)
     both = zip(corpus.parts(), predictions.parts(), strict=True)
-    whole = Whole.together(Whole.of(*part) for part in both)
+    whole = Whole.together([Whole.of(*part) for part in both])
 
     def again(part: Evaluation) -> Evaluation:
         answers = dataclasses.replace(part.predictions, system=part.system)

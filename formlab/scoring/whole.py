@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import polars as pl
@@ -73,9 +73,8 @@ class Whole:
         )
 
     @classmethod
-    def together(cls, several: Iterable[Whole]) -> Whole:
+    def together(cls, several: Sequence[Whole]) -> Whole:
         """Those of all batches, in any order."""
-        several = list(several)
         declared = [whole.rules for whole in several if whole.rules is not None]
         return cls(
             gold=_told_apart(pl.concat(whole.gold for whole in several)),
@@ -121,17 +120,14 @@ def _asked(gold: pl.DataFrame, answers: pl.DataFrame) -> Sides | None:
         unlike = side.filter(is_item | ~pl.col("key").is_in(other["key"].implode()))
         unlike = unlike.select(word=pl.col("value").unique().str.extract_all(_WORD))
         words.append(unlike.explode("word").drop_nulls())
-    golds, preds = words
-    return golds.select(_CORE.unique()), preds.select(folded(preds["word"]).unique())
+    return words[0].select(_CORE.unique()), words[1].select(folded(words[1]["word"]).unique())
 
 
 def folded(values: pl.Series) -> pl.Series:
     """`letters` of each value."""
     plain = values.str.to_lowercase().str.replace_all("[^0-9a-z]+", "")
     others = (values.str.len_bytes() != values.str.len_chars()).fill_null(False).arg_true()
-    if not others.len():
-        return plain
-    return plain.scatter(others, list(map(letters, values.gather(others))))
+    return plain.scatter(others, [*map(letters, values.gather(others))]) if others.len() else plain
 
 
 class Words:

@@ -44,7 +44,7 @@ def of_folder(path: Path, corpus: Corpus, *, scanned: bool = False) -> Predictio
     return found
 
 
-def of_rows(rows: Iterator[Any], source: Source, name: str | None = None) -> Predictions:
+def of_rows(rows: Iterable[Any], source: Source, name: str | None = None) -> Predictions:
     """The predictions that rows of a reader are: its answers, and its calls as responses."""
     run, *others = samples.runs_of(rows, source)
     if others:

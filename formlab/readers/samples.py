@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from formlab import files, tables
-from formlab.benchmarks.corpus import number
+from formlab.benchmarks.corpus import in_batches, number
 from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab.readers import ODD, Row, Source, door, sources
 from formlab.readers.door import as_text
@@ -155,9 +155,9 @@ def reading(source: Source, origin: object, note: str = JOINED["unreadable"]) ->
         source.notes[note] += 1
 
 
-def runs_of(rows: Iterator[Row | Sample], source: Source, results: Any = map) -> Iterator[Source]:
+def runs_of(rows: Iterable[Row | Sample], source: Source, results: Any = map) -> Iterator[Source]:
     """The runs of a log, one for each system and epoch; figures are of each of them."""
-    pieces = chain([[]], iter(lambda: [*islice(rows, 1_000)], []))  # Each has all columns.
+    pieces = chain([[]], in_batches(rows, repeat(1), 1_000))
     frames, notes = zip(*results(_framed, enumerate(pieces)), strict=True)
     source.notes.update(sum(notes, Counter()))
     by = {role: pl.concat([of[role] for of in frames], how="diagonal") for role in _ROLES}
@@ -184,7 +184,7 @@ def runs_of(rows: Iterator[Row | Sample], source: Source, results: Any = map) ->
 
 
 def _framed(job: tuple[int, list[Row | Sample]]) -> tuple[dict[str, pl.DataFrame], Counter[str]]:
-    """The rows of each role in a piece of a log, one for each value, and notes of odd samples."""
+    """The rows of each role in a piece of a log, which may be empty, and notes of odd samples."""
     rows, frames, source = list[Row](), {}, Source(None)
     for row in job[1]:
         with reading(source, getattr(row, "origin", "")):

@@ -96,7 +96,7 @@ def test_results_are_those_of_formlab_open(tmp_path, types, average):
     assert results["normalised_accuracy"] < results["typed_accuracy"] < 1
     by_name = {sample.id: sample.scores["formlab"] for sample in log.samples}
     if types:
-        assert by_name["typed"].value == dict(zip(METRICS, (0, 0, 1, 1, 1), strict=True))
+        assert by_name["typed"].value == dict(zip(metrics, (0, 0, 1, 1, 1, 1), strict=True))
         lines = by_name["half"].explanation.splitlines()
         assert lines[0] == "1 mismatch, 1 missing, 1 spurious of 3 fields"
         assert lines[1].startswith("/total: '12.50', answered '12.80' (")

@@ -19,7 +19,7 @@ _HOMES = {
 _ROOMS = "analysis charts gallery readers reports testing"
 _DECORATORS = "agent benchmark chart command metric notebook reader system"
 __all__ = sorted(" ".join([*_HOMES.values(), _ROOMS, _DECORATORS, "plugin"]).split())
-# Polars gives memory back at once and takes it again: a tenth of the time of scoring.
+# Polars gives memory back at once and takes it again: a twentieth of the time of scoring.
 os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:5000,muzzy_decay_ms:5000")
 # With it jsonschema, which altair and nbformat import, parses a grammar of addresses for 1.3 s.
 sys.modules.setdefault("rfc3987_syntax", None)

@@ -193,7 +193,7 @@ def _scanned(home: Path, saved: Mapping[str, tuple[str, int, str]], table: str) 
     names = frame.collect_schema().names()
     if table == "scores" and "settings" not in names:
         known = {f"settings.{n}": pl.lit(None, kind).alias(n) for n, kind in tables.SETTINGS}
-        known |= {n: pl.col(n).alias(n[9:]) for n in names if n in known}
+        known |= {n: pl.col(n).alias(n.removeprefix("settings.")) for n in names if n in known}
         return frame.select(pl.exclude(*known), settings=pl.struct(*known.values()))
     if "field" not in tables.SCHEMAS[table] or "field" in names or "subtype" not in names:
         return frame

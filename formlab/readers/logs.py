@@ -205,6 +205,7 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
     [('log', 0.0, 1), ('formlab', 1.0, 1)]
     """
     units, log = _units(evaluation)
+    units = units.select("log_score", "formlab").collect()
     scorer, is_whole = log.get("scorer"), "log_document_status" in evaluation.documents
     rows = [
         ("log, as stated", f"{of['scorer']}: {of['metric']}", "scored", of["value"], of["n"])
@@ -232,8 +233,8 @@ def differences(evaluation: Evaluation) -> pl.DataFrame:
     log's `log_score` and `formlab` (1 if right, else 0; of a document the metric's value).
     """
     (units, log), distance = _units(evaluation), pl.col("log_score") - pl.col("formlab")
-    units = units if (scorer := log.get("scorer")) else units.clear()
-    differ, why = units.filter(pl.col("log_score").is_null() | (distance.abs() > _CLOSE)), []
+    differ = units.filter(pl.col("log_score").is_null() | (distance.abs() > _CLOSE))
+    differ, why = differ.slice(0, None if (scorer := log.get("scorer")) else 0).collect(), []
     for row in differ.iter_rows(named=True):
         score, status, cause = row["log_score"], row["status"], row["cause"]
         # Equal for formlab after case and spaces, or as typed values.
@@ -251,12 +252,11 @@ def differences(evaluation: Evaluation) -> pl.DataFrame:
             "the log takes gold that stands within a longer answer": is_within,
             f"the log's own rule accepts it: {cause}": True,
         }
-        # The first that applies.
         why.append(next(reason for reason, applies in reasons.items() if applies))
     return differ.select(*_CASE, why=pl.Series(why, dtype=pl.String))
 
 
-def _units(evaluation: Evaluation) -> tuple[pl.DataFrame, Row]:
+def _units(evaluation: Evaluation) -> tuple[pl.LazyFrame, Row]:
     """What the log scored with formlab's verdict, else all that was asked for; what it states."""
     log = (evaluation.settings.get("system") or {}).get("log") or {}
     scorer, right = log.get("scorer"), pl.col("outcome") == "match"
@@ -264,16 +264,16 @@ def _units(evaluation: Evaluation) -> tuple[pl.DataFrame, Row]:
     none = pl.LazyFrame(schema={"log_score": pl.Float64})
     cases = pl.concat([evaluation.scan("cases"), none], how="diagonal")
     asked = cases.filter(is_field, pl.col("outcome") != "unscored")
-    asked = asked.select(*_CASE[:6], "cause", formlab=right.cast(pl.Float64)).collect()
+    asked = asked.select(*_CASE[:6], "cause", formlab=right.cast(pl.Float64))
     if "log_document_status" not in evaluation.documents:
         return asked, log
     named = {"log_document_status": "status", "log_document_score": "log_score"}
     whole = evaluation.documents.select("doc_id", "^log_document_(status|score)$")
-    whole = whole.rename(named, strict=False).drop_nulls("status")
+    whole = whole.rename(named, strict=False).drop_nulls("status").lazy()
     # By the metric of the scorer's name, else by the share of right fields.
     same = tables.only(evaluation.scan("scores"), metric=scorer, path=None, slice_by=None)
     figures = same.select("doc_id", formlab="value").collect()
-    figures = (figures if figures.height else asked).group_by("doc_id").agg(pl.mean("formlab"))
-    whole = whole.join(figures, on="doc_id", how="left", maintain_order="left")
+    of = (figures.lazy() if figures.height else asked).group_by("doc_id").agg(pl.mean("formlab"))
+    whole = whole.join(of, on="doc_id", how="left", maintain_order="left")
     others = asked.join(whole, on="doc_id", how="anti").filter(pl.col("log_score").count() > 0)
     return pl.concat([whole, others, asked.clear()], how="diagonal_relaxed"), log

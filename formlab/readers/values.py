@@ -316,10 +316,10 @@ def as_frame(columns: Mapping[str, Sequence[Any]], dtypes: Mapping[str, Any]) ->
     """Columns as a table, text but for `dtypes`; half of a surrogate pair is kept as its escape."""
     made = {}
     for name, cells in columns.items():
-        dtype = dtypes.get(name, pl.String)
+        column, dtype = files.storable(name), dtypes.get(name, pl.String)
         try:
-            column = pl.Series(cells, dtype=dtype, strict=dtype == pl.String)
+            made[column] = pl.Series(cells, dtype=dtype, strict=dtype == pl.String)
         except (TypeError, ValueError):  # Not all are texts, or one has half a pair.
-            column = pl.Series([files.storable(as_text(cell)) for cell in cells], dtype=dtype)
-        made[files.storable(name)] = column
+            texts = [files.storable(as_text(cell)) for cell in cells]
+            made[column] = pl.Series(texts, dtype=dtype, strict=dtype.is_nested())
     return pl.DataFrame(made)

@@ -45,7 +45,7 @@ def replacing(folder: str | Path) -> Iterator[Path]:
         try:
             yield part
             if _saved(folder) != before:
-                print(f"note: {folder}: was saved by others meanwhile, replaced", file=sys.stderr)
+                print(f"note: {folder}: what another process saved is replaced", file=sys.stderr)
             # Another writer, or a reader that puts the old one back, may be quicker.
             while part.exists():
                 old = folder.with_name(files.part_name(folder.name, suffix=".old"))

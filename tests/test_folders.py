@@ -107,7 +107,7 @@ def test_killed_by_the_system_or_written_by_two_at_once_all_files_are_of_one_sav
             process.send_signal(signal.SIGKILL)
         assert len(numbers_in(out)) == 1
     notes = [process.communicate()[1] for process in [looping(out, 300) for _ in range(2)]]
-    assert "was saved by others meanwhile" in "".join(notes)
+    assert "what another process saved is replaced" in "".join(notes)
     assert "Error" not in "".join(notes)
     assert numbers_in(out) == {"299"}
     # What those that were killed have left is swept by whoever saves next.

@@ -55,7 +55,7 @@ def pieces(source: Any, columns: Mapping[str, str], notes: Counter[str]) -> Iter
         yield _values_of(batch, names, None if is_long else first_rows)
     if layout is None:
         where = source if isinstance(source, str) or hasattr(source, "name") else None
-        raise DataBroken("no rows", where=where, remedy="one row a value")
+        raise DataBroken("no rows", where=where, remedy="a row for each value, below a header")
 
 
 def layout_of(batch: Batch, columns: Mapping[str, str]) -> tuple[dict[str, str], bool]:

@@ -31,7 +31,7 @@ ROOMS = {
     "stats, analysis": (3857, 3900, ANALYSIS),
     "systems": (2476, 2500, SYSTEMS),
     "charts, reports": (4129, 4200, [f"formlab/{room}" for room in PAGES]),
-    "scoring, metrics, text": (7717, 7720, SCORED),
+    "scoring, metrics, text": (7716, 7720, SCORED),
     "arena": (13435, 5000, ["formlab_arena/"]),
     "experiments": (6524, 2800, ["formlab_experiments/"]),
     "review": (4707, 1700, ["formlab_review/"]),
@@ -95,7 +95,7 @@ def case_lines(is_later):
 
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
-    "core, lines": (27908, 28000, lambda: total("formlab/**/*.py")),
+    "core, lines": (27907, 28000, lambda: total("formlab/**/*.py")),
     "all packages, lines": (53860, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (282, 260, lambda: len(python_files())),
     "fmt: skip": (231, 30, skipped_formats),

@@ -26,15 +26,16 @@ _APART = (
     (re.compile("([.,])(?=[^0-9])"), r" \1 "),
     (re.compile("-(?<=[0-9]-)"), " - "),
 )
-Words = Callable[[Sequence[str]], Iterable[list[str]]]
+Texts = Sequence[str]
+Words = Callable[[Texts], Iterable[list[str]]]
 
 
-def _alphanumeric(texts: Sequence[str]) -> Iterator[list[str]]:
+def _alphanumeric(texts: Texts) -> Iterator[list[str]]:
     """The words of ROUGE: runs of a to z and 0 to 9 in the lower-cased text."""
     return (_ALPHANUMERIC.findall(text.lower()) for text in texts)
 
 
-def _stemmed(texts: Sequence[str]) -> Iterator[list[str]]:
+def _stemmed(texts: Texts) -> Iterator[list[str]]:
     return (list(map(_stem, words)) for words in _alphanumeric(texts))
 
 
@@ -47,7 +48,7 @@ def _stem(word: str) -> str:
     return PorterStemmer().stem(word) if len(word) > 3 else word
 
 
-def _mteval(texts: Sequence[str]) -> Iterator[list[str]]:
+def _mteval(texts: Texts) -> Iterator[list[str]]:
     """The words of mteval-v13a, the default tokeniser of BLEU."""
     if any(map("".join(texts).__contains__, _PLAIN)):
         texts = list(map(str.rstrip, texts))
@@ -62,9 +63,7 @@ def _mteval(texts: Sequence[str]) -> Iterator[list[str]]:
     return map(str.split, joined.split("\n")[1:-1])
 
 
-def character_edits(
-    golds: Sequence[str], preds: Sequence[str], *, of_longer: bool = False
-) -> np.ndarray:
+def character_edits(golds: Texts, preds: Texts, *, of_longer: bool = False) -> np.ndarray:
     """Edits, and code points of each gold text or of the longer one, shape (n, 2)."""
     edits = process.cpdist(golds, preds, scorer=Levenshtein.distance, dtype=np.int64, workers=1)
     sides = (golds, preds) if of_longer else (golds,)
@@ -73,17 +72,19 @@ def character_edits(
 
 
 def _compared(
-    golds: Sequence[str], preds: Sequence[str], words: Words, compare: Callable[..., Any]
+    golds: Texts, preds: Texts, words: Words, compare: Callable[..., Any]
 ) -> tuple[np.ndarray, list[int], list[Any]]:
     """Numbers of words of each pair, shape (n, 2); which pairs differ, and their words compared."""
     odd = [row for row, gold in enumerate(golds) if gold != preds[row]]
-    ours, others = list(words(golds)), list(words([preds[row] for row in odd]))
-    sizes = np.repeat(np.fromiter(map(len, ours), dtype=float)[:, None], 2, axis=1)
-    sizes[odd, 1] = list(map(len, others))
-    return sizes, odd, list(map(compare, [ours[row] for row in odd], others))
+    # No list of words is kept: so many of them would be walked by the garbage collector.
+    pairs = zip(*(words([side[row] for row in odd]) for side in (golds, preds)), strict=True)
+    counted = [(len(other), compare(ours, other)) for ours, other in pairs]
+    sizes = np.repeat(np.fromiter(map(len, words(golds)), dtype=float)[:, None], 2, axis=1)
+    sizes[odd, 1] = [size for size, _ in counted]
+    return sizes, odd, [result for _, result in counted]
 
 
-def edits_of_words(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+def edits_of_words(golds: Texts, preds: Texts) -> np.ndarray:
     """Edits and words of each gold text, shape (n, 2); any white space parts words."""
     sizes, odd, edits = _compared(golds, preds, partial(map, str.split), Levenshtein.distance)
     parts = sizes[:, :1] * [0, 1]
@@ -91,9 +92,7 @@ def edits_of_words(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     return parts
 
 
-def _rouge(
-    golds: Sequence[str], preds: Sequence[str], *, words: Words, shared: Callable[..., int]
-) -> np.ndarray:
+def _rouge(golds: Texts, preds: Texts, *, words: Words, shared: Callable[..., int]) -> np.ndarray:
     """Twice the words that both have, and the words of both, shape (n, 2)."""
     sizes, odd, counts = _compared(golds, preds, words, shared)
     parts = sizes.sum(axis=1, keepdims=True) * [1, 1]
@@ -120,7 +119,7 @@ def _shared_ngrams(gold: list[str], pred: list[str]) -> list[int]:
     return counts + [0] * (_ORDERS - len(counts))
 
 
-def bleu_statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+def bleu_statistics(golds: Texts, preds: Texts) -> np.ndarray:
     """N-gram statistics in words of mteval-v13a: right and predicted of order 1 to 4, lengths."""
     sizes, odd, counts = _compared(golds, preds, _mteval, _shared_ngrams)
     # n words have n - 1 pairs of words, and so on.
@@ -153,7 +152,7 @@ def corpus_bleu(parts: np.ndarray, *, effective: bool = False) -> np.ndarray:
 sentence_bleu = partial(corpus_bleu, effective=True)
 
 
-def bleu_of_fields(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+def bleu_of_fields(golds: Texts, preds: Texts) -> np.ndarray:
     """BLEU-4 of each field without smoothing and 1; 0 and 0 where the gold is empty."""
     parts = bleu_statistics(golds, preds)
     # Without a 4-gram in common it is 0, so a field of fewer than four words has no other.

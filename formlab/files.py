@@ -284,7 +284,7 @@ def writing(path: str | Path) -> Iterator[None]:
         if getattr(error, "errno", None) is None and "(os error " not in str(error):
             raise
         what = f"cannot write: {str(getattr(error, 'strerror', error)).partition(' (os ')[0]}"
-        raise NotAvailable(what, where=path, remedy="another place, or room there") from error
+        raise NotAvailable(what, where=path, remedy="another place, or make room there") from error
 
 
 def make_folder(path: str | Path) -> Path:

@@ -96,7 +96,7 @@ def case_lines(is_later):
 # What else has a limit: limit, goal and how it is counted.
 OTHERS = {
     "core, lines": (27907, 28000, lambda: total("formlab/**/*.py")),
-    "all packages, lines": (53860, 38800, lambda: sum(map(lines, python_files()))),
+    "all packages, lines": (53859, 38800, lambda: sum(map(lines, python_files()))),
     "all packages, modules": (282, 260, lambda: len(python_files())),
     "fmt: skip": (231, 30, skipped_formats),
     "contract, lines of cases": (1949, 1950, lambda: case_lines(is_later=False)),
